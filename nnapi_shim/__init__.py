@@ -1,13 +1,13 @@
 """Android's Neural Networks API as a library for desktop Linux.
 
-The names of the Python face are imported when they are first used: the library imports this
-package in every C program, which needs neither numpy nor the face.
+The names of the Python API are imported at their first use: the library imports this package in
+every C program, which needs neither numpy nor the Python API.
 """
 
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False  # what a program imports of hints.py, it imports later
+TYPE_CHECKING = False  # hints.py is imported later, on demand
 
 if TYPE_CHECKING:
     from nnapi_shim.api.compilation import Compilation as Compilation
@@ -58,7 +58,7 @@ _NAMES = {
     "runtime.device_manager": "register_driver",
     "tools.predictor": "Predictor",
 }
-"""Module -> what the package offers from it; the imports above repeat it for type checkers."""
+"""Module -> its public names; the imports above repeat them for type checkers."""
 
 _SAVERS = f"{__name__}.formats.save"
 """The module that registers how models are written; api/savers.py imports it at the first save."""
@@ -70,10 +70,10 @@ def __getattr__(name: str) -> object:
     if name == "capi":
         return import_module(f"{__name__}.capi")
     if name not in _home:
-        told = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(told, name=name, obj=sys.modules[__name__])  # for a suggestion
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # for a suggestion
     try:
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
     except ImportError as error:
         if error.name != "numpy":
             raise
@@ -81,7 +81,7 @@ def __getattr__(name: str) -> object:
             f"{__name__}.{name} needs numpy, which is not there; `pip install numpy` (C programs "
             "on nnapi-cpu need none)"
         ) from None
-    return found
+    return value
 
 
 def __dir__() -> list[str]:

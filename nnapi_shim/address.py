@@ -62,9 +62,9 @@ def _is_readable_page(page: int) -> bool:
     if not 0 < page < 1 << 64:  # none is at 0, which the kernel takes for no mask at all
         return False
     if not _syscall:
-        found = loaded_function("syscall", "long(*)(long, long, uintptr_t, uintptr_t, long)", ())
+        loaded = loaded_function("syscall", "long(*)(long, long, uintptr_t, uintptr_t, long)", ())
         number = _RT_SIGPROCMASK.get(os.uname().machine)
-        _syscall.append(None if found is None or number is None else (found, number))
+        _syscall.append(None if loaded is None or number is None else (loaded, number))
     ask = _syscall[0]
     if ask is None:
         return True  # nobody can tell
@@ -95,10 +95,10 @@ _READ_WRITE, _PRIVATE_ANONYMOUS = 3, 0x22
 
 def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
     """mmap(2): the address of new pages. Raises OSError, OverflowError for what is no length."""
-    found: int = _mmap(0, length, protect, flags, fd, offset)
-    if found == -1:
+    start: int = _mmap(0, length, protect, flags, fd, offset)
+    if start == -1:
         raise OSError(_ffi.errno, os.strerror(_ffi.errno))
-    return found
+    return start
 
 
 def unmap_pages(address: int, length: int) -> None:
@@ -111,10 +111,10 @@ def duplicate(fd: int, lowest: int) -> int:
 
     Python's module fcntl does the same, and may be a library, which would have to be loaded first.
     """
-    found: int = _fcntl(fd, _F_DUPFD_CLOEXEC, lowest)
-    if found == -1:
+    copy: int = _fcntl(fd, _F_DUPFD_CLOEXEC, lowest)
+    if copy == -1:
         raise OSError(_ffi.errno, os.strerror(_ffi.errno))
-    return found
+    return copy
 
 
 class with_variable:  # noqa: N801 - reads as a statement
@@ -323,12 +323,12 @@ def _loaded_files(libraries: Iterable[str]) -> list[str]:
     Not by RTLD_NOLOAD: for a library that could be loaded and is not, dlopen() gives neither a
     handle nor an error, which cffi does not expect.
     """
-    wanted = tuple(f"/{name}" for name in libraries)
-    if not wanted:
+    endings = tuple(f"/{name}" for name in libraries)
+    if not endings:
         return []
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
             files = {line.rstrip("\n").partition("/")[2] for line in maps}
     except OSError:
         return []
-    return [f"/{file}" for file in sorted(files) if f"/{file}".endswith(wanted)]
+    return [f"/{file}" for file in sorted(files) if f"/{file}".endswith(endings)]

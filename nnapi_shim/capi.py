@@ -30,7 +30,7 @@ _MARKED = re.compile(
 
 
 def _declarations(folder: Path) -> str:
-    """What stands between the markers of the headers: C without preprocessor directives."""
+    """The declarations between the markers of the headers, without preprocessor directives."""
     parts = []
     for header in _HEADERS:
         marked = _MARKED.search((folder / header).read_text(encoding="utf-8"))

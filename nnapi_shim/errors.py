@@ -7,7 +7,7 @@ from nnapi_shim.hints import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """A part of what was asked for, such as `operation` 4 `CONV_2D` or `input` 1 (no name)."""
+    """A part of a request, such as `operation` 4 `CONV_2D` or `input` 1 (no name)."""
 
     kind: str
     number: int
@@ -22,21 +22,20 @@ class Place(NamedTuple):
 
 
 Where = str | Place
-"""A place, or text that says more than one."""
+"""A place, or text that names several."""
 
 
 class NnapiError(Exception):
-    """A refusal with the result code that a C program sees and a message that a human can read.
+    """A refusal: the result code of the C API and a message.
 
-    Messages say what was given, then behind a semicolon what is allowed; where it happened (object,
-    operation, operand) is added by the caller that knows it, with `at`.
+    A message states the passed value and, after a semicolon, the allowed values. The caller that
+    knows the location (object, operation, operand) adds it with `at`.
 
-    rule: id of the rule that was broken, such as `model.add-operation.type`: the object, then the
-        rule, in the words of the API. Programs may compare it: tests/rule_ids.txt has all of them,
-        and one changes only on purpose. Drivers of other people may leave it out, or give their
-        own: `driver.`, the name of the driver and of its rule.
-    places: where it was broken, outermost first, as far as callers said so with a Place.
-    said: the message as the rule gave it, without the places in front.
+    rule: id of the broken rule, such as `model.add-operation.type`: the object, then the rule, in
+        the terms of the API. Ids are stable (tests/rule_ids.txt), so programs may compare them.
+        Third-party drivers may omit it or use their own: `driver.<driver>.<rule>`.
+    places: the location of the error, outermost first, as far as callers passed a Place.
+    said: the original message of the rule, without a location.
     """
 
     def __init__(
@@ -59,31 +58,30 @@ class NnapiError(Exception):
         return f"{self.code.name}: {self.message}"
 
     def at(self, place: Where) -> "NnapiError":
-        """The same refusal with its place in front, such as `CONV_2D (operation 4)`."""
+        """A copy with a location before the message, such as `CONV_2D (operation 4)`."""
         places = (place, *self.places) if isinstance(place, Place) else self.places
         return self._with(f"{place}: {self.message}", places)
 
     def about(self, *places: Place) -> "NnapiError":
-        """The same refusal, of places that the message names already."""
+        """A copy with places that the message names already."""
         return self._with(self.message, (*places, *self.places))
 
     def again(self) -> "NnapiError":
-        """The same refusal, to be kept or to be raised once more.
+        """A copy without a traceback, to be stored or raised again.
 
-        An exception keeps the frames that it came through, all with their objects, and more of
-        them each time that it is raised.
+        A traceback keeps all frames and their objects alive, and grows with each raise.
         """
         return self._with(self.message, self.places)
 
     def worded(self, message: str, said: str = "") -> "NnapiError":
-        """The same refusal in other words, which say more of the places.
+        """A copy with another message.
 
-        said: as in the class; as it was where it is empty.
+        said: as in the class; empty: unchanged.
         """
         return self._with(message, self.places, said=said)
 
     def with_code(self, code: ResultCode) -> "NnapiError":
-        """The same refusal with another result code."""
+        """A copy with another result code."""
         return self._with(self.message, self.places, code)
 
     def _with(
@@ -101,13 +99,13 @@ class NnapiError(Exception):
         return next((place for place in self.places if place.kind in kinds), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """What it says, in parts, as the JSON lines have it (NNAPI_SHIM_LOG)."""
+        """The fields of a JSON log line (NNAPI_SHIM_LOG)."""
         parts: dict[str, Any] = {"code": self.code.name, "rule": self.rule}
         for place in self.places:
             name = {"name": place.name} if place.name else {}
             parts.setdefault(place.kind, {"number": place.number, **name})
-        given, _, allowed = self.said.partition("; ")
-        return {**parts, "given": given, "allowed": allowed or None, "message": self.message}
+        passed, _, allowed = self.said.partition("; ")
+        return {**parts, "given": passed, "allowed": allowed or None, "message": self.message}
 
 
 def bad_data(message: str, rule: str) -> NnapiError:
@@ -121,7 +119,7 @@ def bad_state(message: str, rule: str) -> NnapiError:
 
 
 def op_failed(message: str, rule: str) -> NnapiError:
-    """A value or shape that an operation rejects when it is reached in a computation."""
+    """A value or shape that an operation rejects when it executes."""
     return NnapiError(ResultCode.OP_FAILED, message, rule)
 
 
@@ -139,5 +137,5 @@ def last_error() -> NnapiError | None:
 
 
 def last_line(error: BaseException) -> str:
-    """What matters of the long explanations that some packages give, such as numpy and numba."""
+    """The last line of a message; numpy and numba put the cause there."""
     return str(error).strip().rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""Where what is compiled lies: in the installed package, or in a checkout's build/lib."""
+"""The folders of compiled libraries and headers, in an installed package or a checkout."""
 
 import os
 
@@ -13,7 +13,7 @@ def library_folders() -> list[str]:
     return [os.path.join(_PACKAGE, "lib"), os.path.join(_CHECKOUT, "build", "lib")]
 
 
-def _found(name: str, folders: list[str], cure: str) -> str:
+def _folder_of(name: str, folders: list[str], cure: str) -> str:
     for folder in folders:
         if os.path.exists(os.path.join(folder, name)):
             return folder
@@ -23,15 +23,15 @@ def _found(name: str, folders: list[str], cure: str) -> str:
 def get_library_dir() -> str:
     """Folder of libneuralnetworks.so and its companions: for `-L`, and LD_LIBRARY_PATH.
 
-    Its folder `pkgconfig` is for PKG_CONFIG_PATH. Raises FileNotFoundError where nothing is built.
+    Its folder `pkgconfig` is for PKG_CONFIG_PATH. Raises FileNotFoundError if nothing is built.
     """
-    return _found(LIBRARY, library_folders(), "run `make`, or install nnapi_shim again")
+    return _folder_of(LIBRARY, library_folders(), "run `make`, or install nnapi_shim again")
 
 
 def get_include() -> str:
-    """Folder of the C headers, for `-I`; its folder `companion` has those of the companions.
+    """Folder of the C headers, for `-I`; its subfolder `companion` has those of the companions.
 
-    Raises FileNotFoundError where the package is installed without them.
+    Raises FileNotFoundError if the package has no headers.
     """
     folders = [os.path.join(parent, "include") for parent in (_PACKAGE, _CHECKOUT)]
-    return _found("android/NeuralNetworks.h", folders, "install nnapi_shim again")
+    return _folder_of("android/NeuralNetworks.h", folders, "install nnapi_shim again")

@@ -1,8 +1,8 @@
 """Handles: numbers with a kind and a generation that C programs hold as opaque pointers.
 
-Layout: bit 63 set, the kind in bits 56 to 62, a serial number below that no handle of the kind
-ever shares. Such a number is no valid address of a program, so a foreign pointer is never taken
-for a handle, and a freed one is told from one that never was.
+Layout: bit 63 set, the kind in bits 56 to 62, below it a serial number that is never reused. Such a
+number is no valid user-space address, so a foreign pointer is never accepted as a handle, and a
+freed handle is distinguished from one that was never issued.
 """
 
 from nnapi_shim.errors import NnapiError, bad_data
@@ -18,7 +18,7 @@ _tables: dict[int, "HandleTable[object]"] = {}
 
 
 def kind_of(handle: int) -> "tuple[HandleTable[object] | None, int]":
-    """The table that a handle is of, None for what is no handle, and its serial number there."""
+    """The table of a handle (None if it is no handle) and its serial number."""
     serial = handle & _SERIAL_MASK
     table = _tables.get((handle >> _KIND_SHIFT) & 0x7F) if handle >> 63 else None
     return (table if table is not None and table.issued(serial) else None), serial
@@ -36,19 +36,19 @@ class HandleTable(dict[int, T], Generic[T]):
         _tables[self._number] = self  # type: ignore[assignment]
 
     def add(self, item: T) -> int:
-        """Give an object a handle."""
+        """Issue a handle for an object."""
         self._issued += 1
         handle = self._base | self._issued
         self[handle] = item
         return handle
 
     def remove(self, handle: int) -> T:
-        """End a handle; the object lives on where it is in use. Raises as `table[handle]` does."""
+        """Remove a handle; the object lives while it is in use. Raises as `table[handle]`."""
         item = self[handle]
         return self.pop(handle, item)
 
     def issued(self, serial: int) -> bool:
-        """Whether a handle with this serial number was ever given out."""
+        """Whether a handle with this serial number was ever issued."""
         return 0 < serial <= self._issued
 
     def __missing__(self, handle: int) -> T:

@@ -1,4 +1,4 @@
-"""The time limit of what this thread compiles: set in one place, looked at by all long loops."""
+"""The deadline of a compilation on this thread; all long loops check it."""
 
 from _thread import _local
 from collections.abc import Iterable, Iterator
@@ -10,8 +10,8 @@ from nnapi_shim.hints import TypeVar
 T = TypeVar("T")
 
 
-class TooLate(Exception):  # noqa: N818 (not of what is compiled: none of it is to keep it as its error)
-    """The limit has passed. place: the operation that was looked at, if one was."""
+class TooLate(Exception):  # noqa: N818 (no error of the model: nothing may store it as one)
+    """The deadline has passed. place: the current operation, if any."""
 
     def __init__(self, place: Where = "") -> None:
         super().__init__(place)
@@ -19,7 +19,7 @@ class TooLate(Exception):  # noqa: N818 (not of what is compiled: none of it is 
 
 
 class _Limit(_local):
-    """deadline_ns: time.monotonic_ns() that is too late; 0 for never."""
+    """deadline_ns: limit of time.monotonic_ns(); 0 for none."""
 
     deadline_ns = 0
 
@@ -28,9 +28,9 @@ _of_thread = _Limit()
 
 
 class until:  # noqa: N801 (it is used as a word of a sentence)
-    """`with until(deadline_ns)`: what is done meanwhile on this thread looks at this clock.
+    """`with until(deadline_ns)`: sets the deadline of this thread for the block.
 
-    deadline_ns: time.monotonic_ns() behind which `look` raises TooLate; 0 for never.
+    deadline_ns: time.monotonic_ns() from which on `look` raises TooLate; 0 for none.
     """
 
     __slots__ = ("_before", "_deadline_ns")
@@ -47,14 +47,14 @@ class until:  # noqa: N801 (it is used as a word of a sentence)
 
 
 def look(place: Where = "") -> None:
-    """Raise TooLate if the limit has passed."""
+    """Raise TooLate if the deadline has passed."""
     deadline_ns = _of_thread.deadline_ns
     if deadline_ns and monotonic_ns() >= deadline_ns:
         raise TooLate(place)
 
 
 def watched(items: Iterable[T]) -> Iterable[T]:
-    """The items; where there is a limit, with a look at the clock in front of each."""
+    """The items; if a deadline is set, it is checked before each."""
     return _watched(items) if _of_thread.deadline_ns else items
 
 

@@ -1,6 +1,6 @@
-"""Messages on stderr. Nothing is ever written to stdout: it belongs to the program.
+"""Messages on stderr. The library never writes to stdout.
 
-NNAPI_SHIM_LOG says which: a level, and `json` for lines that programs read, such as `debug,json`.
+NNAPI_SHIM_LOG sets the level, and `json` for lines of JSON, such as `debug,json`.
 """
 
 import os
@@ -16,7 +16,7 @@ JSON = "json"
 _INVISIBLE = (
     *range(0x20),
     *range(0x7F, 0xA0),
-    0x61C,  # and what else turns the direction of text, or ends a line
+    0x61C,  # bidirectional controls and line separators
     *range(0x200E, 0x2010),
     *range(0x2028, 0x202F),
     *range(0x2066, 0x206A),
@@ -24,9 +24,7 @@ _INVISIBLE = (
 _ESCAPES = {
     code: repr(chr(code))[1:-1] if code < 0x100 else f"\\u{code:04x}" for code in _INVISIBLE
 }
-"""What programs and drivers say may stand in messages, and must not look like another line, nor do
-anything to a terminal.
-"""
+"""Escapes for text of programs and drivers: it must not break a line or control a terminal."""
 
 
 def _to_stderr(line: bytes) -> None:
@@ -40,13 +38,13 @@ _write: Callable[[bytes], None] = _to_stderr
 
 
 def write_with(function: Callable[[bytes], None]) -> None:
-    """Let lines be written by another function, which must not raise."""
+    """Set the function that writes lines; it must not raise."""
     global _write
     _write = function
 
 
 def one_line(text: str) -> str:
-    """Text without what would end a line or do something to a terminal."""
+    """Text with line breaks and control characters escaped."""
     return text.translate(_ESCAPES)
 
 
@@ -71,14 +69,14 @@ def enabled(level: str) -> bool:
 def write(level: str, message: str, details: dict[str, Any] | None = None) -> None:
     """One line on stderr, in one write, so that lines of several threads do not mix.
 
-    details: what a line of JSON says instead of the message.
+    details: the fields of a JSON line, instead of the message.
     """
     if enabled(level):
         put(level, message, details)
 
 
 def put(kind: str, message: str, details: dict[str, Any] | None = None) -> None:
-    """One line on stderr, whatever the level: for what a program asked for in another way."""
+    """One line on stderr at any level, for output that another setting enables."""
     dumps = _dumps() if JSON in _words() else None
     if dumps is None:
         line = f"nnapi_shim {kind}: {one_line(message)}"
@@ -88,7 +86,7 @@ def put(kind: str, message: str, details: dict[str, Any] | None = None) -> None:
 
 
 def _dumps() -> Callable[[Any], str] | None:
-    """What makes JSON; None where its module can no longer be loaded, so that text has to do."""
+    """json.dumps; None if the module cannot be imported, then text is written."""
     try:
         from json import dumps
     except (ImportError, OSError, MemoryError):
@@ -105,38 +103,38 @@ tell_with(error)
 
 
 def warning(message: str, details: dict[str, Any] | None = None) -> None:
-    """Something unwise or unexpected that is no refusal, shown by default: not for what a correct
-    program does, nor again for each execution.
+    """An unwise or unexpected use that is not refused; shown by default. Not for correct programs,
+    and not repeated for each execution.
     """
     write("warning", message, details)
 
 
 _noted: dict[object, object] = {}
-"""What a warning has told of, where one is enough."""
+"""Subjects of the warnings that are written once."""
 
 
 def warning_once(about: object, message: str) -> None:
-    """A warning, unless there was one about the same in this process."""
+    """A warning, once per subject and process."""
     mine = object()
     if _noted.setdefault(about, mine) is mine:  # one thread, once
         warning(message)
 
 
 def trace(error: BaseException, level: str = "debug") -> None:
-    """Where an exception comes from: for what another line tells of in words.
+    """Log the traceback of an exception whose message another line has.
 
-    The module traceback would do it better, but reads files, and is itself one.
+    Does not use the module traceback, whose import and output read files.
     """
     if enabled(level):
         write(level, f"Traceback, innermost first: {' < '.join(_origins(error))}")
 
 
 def _origins(error: BaseException) -> Iterator[str]:
-    """An exception and its frames, the innermost first; then what it was raised for."""
-    seen: set[int] = set()
+    """An exception and its frames, the innermost first; then its cause."""
+    visited: set[int] = set()
     cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
+    while cause is not None and id(cause) not in visited:
+        visited.add(id(cause))
         yield f"{type(cause).__name__}: {cause}"
         frames, trace = [], cause.__traceback__
         while trace is not None:
@@ -148,4 +146,4 @@ def _origins(error: BaseException) -> Iterator[str]:
 
 
 _OUTERMOST, _INNERMOST = 5, 25
-"""Frames that are told of; a recursion has thousands."""
+"""Limits on the logged frames; a recursion has thousands."""

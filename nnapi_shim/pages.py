@@ -1,4 +1,4 @@
-"""Pages of memory, of a file or of their own; descriptors that keep out of the program's way."""
+"""Mapped memory, anonymous or of a file; descriptors above the standard ones."""
 
 import os
 
@@ -14,14 +14,14 @@ _ZERO_DEVICE = os.makedev(1, 5)
 
 
 def duplicated(fd: int) -> int:
-    """A duplicate of a descriptor, none of the three that a program expects to be its standard
-    ones: where it has closed these, the next file that it opens is to get their numbers.
+    """A duplicate of a descriptor, numbered 3 or above. If the program has closed a standard
+    stream, the next file that the program opens must get that number.
     """
     return address.duplicate(fd, _FIRST_FREE)
 
 
 def above_standard(fd: int) -> int:
-    """The same file, which the caller has just opened, with none of these three numbers."""
+    """The descriptor of a file just opened, moved to 3 or above."""
     if fd >= _FIRST_FREE:
         return fd
     try:
@@ -31,9 +31,9 @@ def above_standard(fd: int) -> int:
 
 
 class Pages:
-    """Mapped memory from `address` on, which goes with this object.
+    """Mapped memory at `address`, unmapped with this object.
 
-    Not mmap.mmap, which keeps a descriptor of its own for each, and takes the lowest number.
+    Not mmap.mmap, which keeps a duplicate descriptor with the lowest free number.
     """
 
     def __init__(self, length: int, protect: int = PROT_READ | PROT_WRITE) -> None:
@@ -43,14 +43,14 @@ class Pages:
 
     @classmethod
     def of_file(cls, fd: int, offset: int, length: int, protect: int) -> "Pages":
-        """`length` bytes from `offset` of a file, shared with whoever else has it mapped.
+        """A shared mapping of `length` bytes from `offset` of a file.
 
-        Raises OSError or OverflowError, ValueError where a plain file does not reach that far.
+        Raises OSError or OverflowError, ValueError if a regular file is shorter.
         """
         pages = cls.__new__(cls)
         pages._start = pages._length = 0  # for __del__, if this fails
         if os.fstat(fd).st_rdev == _ZERO_DEVICE:
-            offset = 0  # each mapping is a file of its own, which is as long as the mapping
+            offset = 0  # each mapping of /dev/zero is a new object of the length of the mapping
         elif is_too_short(fd, offset + length):
             raise ValueError("the file is too short")
         extra = offset % address.PAGE_BYTES
@@ -66,13 +66,13 @@ class Pages:
 
 
 def is_too_short(fd: int, length: int) -> bool:
-    """Whether a plain file has fewer bytes; nobody can tell of others."""
+    """Whether a regular file has fewer bytes; False for other files, whose size is unknown."""
     file = os.fstat(fd)
     return (file.st_mode & 0o170000) == 0o100000 and file.st_size < length
 
 
 def has_room(length: int) -> bool:
-    """Whether the process can get that many bytes."""
+    """Whether the process can map that many bytes."""
     try:
         Pages(length)
     except OSError:

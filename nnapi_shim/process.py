@@ -1,6 +1,6 @@
-"""What there is to know of the process: whose Python it has, and which fork of a process it is.
+"""State of the process: who started its Python, and how often it was forked.
 
-A forked child has one thread, and what the others did in the parent does not go on.
+A forked child has only the thread that called fork.
 """
 
 import os
@@ -15,21 +15,21 @@ from nnapi_shim.settings import is_environment_ignored
 
 try:
     from _frozen_importlib import _module_locks  # type: ignore[attr-defined]
-except ImportError:  # another Python than those that are known
+except ImportError:  # an unknown Python
     _module_locks = {}
 
 runs_our_python = [False]
-"""Whether the library has started Python, in a program that had none."""
+"""Whether the library started the interpreter, in a program that had none."""
 
 generation = [0]
-"""How many forks lie between this process and the one that started Python."""
+"""Number of forks between the process that started Python and this one."""
 
 _locks: set["ref[Any]"] = set()
 
 
 def lock() -> Any:
-    """A lock for short sections, which is open in a child, whichever other thread held it in the
-    parent. A thread that has it already gets it again.
+    """A reentrant lock for short sections. A forked child gets it released if another thread of the
+    parent held it.
     """
     made = RLock()
     _locks.add(ref(made, _locks.discard))
@@ -39,18 +39,18 @@ def lock() -> Any:
 def _in_child() -> None:
     generation[0] += 1
     for held in [reference() for reference in _locks]:
-        # What the forking thread has is its own in the child as well: a signal's handler may fork.
+        # The forking thread keeps its locks in the child: a signal handler may fork.
         if held is not None and not held._is_owned():
-            held._at_fork_reinit()  # what Python's own locks do
+            held._at_fork_reinit()  # as Python's own locks do
 
 
 os.register_at_fork(after_in_child=_in_child)
 
 
 def is_importing() -> bool:
-    """Whether another thread is importing a module; a child forked then could never import it.
+    """Whether another thread imports a module; a child forked now could never import it.
 
-    Asked by native/boot.c.
+    Called by native/boot.c.
     """
     return bool(_module_locks) and any(map(_is_of_another_thread, [*_module_locks.values()]))
 
@@ -61,10 +61,10 @@ def _is_of_another_thread(reference: Any) -> bool:
 
 
 products = lock()
-"""Held while numpy multiplies matrices: see load_numpy."""
+"""Held during matrix products of numpy: see load_numpy."""
 
 _NUMPY_BYTES = 160 << 20
-"""Addresses that numpy takes with OpenBLAS and one buffer of it: 130 MiB, and some to spare."""
+"""Address space for numpy and OpenBLAS with one buffer: 130 MiB and a margin, in bytes."""
 
 _OF_NUMPY = (b"NPY_", b"NUMPY_", b"OPENBLAS_", b"GOTO_", b"OMP_", b"MKL_")
 """How settings of numpy and of the libraries for its products begin: the user's of a program with
@@ -72,17 +72,17 @@ raised privileges do not count.
 """
 
 _LARGE = 256
-"""Rows of a product that needs the buffer."""
+"""Rows of a product that makes OpenBLAS allocate its buffer."""
 
 
 def load_numpy() -> None:
-    """Import numpy in a program that had no Python; one that has is left to do so as it likes.
+    """Import numpy in a program whose Python the library started; other programs import it freely.
 
-    Its OpenBLAS ends the process where it can make no thread, or get no memory: with SIGINT, with
-    exit(). So it gets one thread, and its buffer when there is memory; products take turns, so that
-    they never need another.
+    OpenBLAS ends the process if it cannot create a thread (SIGINT) or allocate memory (exit()). So
+    it gets one thread, and allocates its buffer here, after a check for free memory. The lock
+    `products` serializes products, so that OpenBLAS never needs a second buffer.
 
-    Raises ImportError where numpy is missing, MemoryError where there is no room for it.
+    Raises ImportError if numpy is missing, MemoryError if there is too little address space.
     """
     if not runs_our_python[0] or _numpy:
         return

@@ -10,42 +10,42 @@ from collections.abc import Callable
 from nnapi_shim.hints import NamedTuple
 
 _refused: dict[tuple[str, str], object] = {}
-"""Values that a message was written about; one is enough."""
+"""Rejected values that were already reported; each is reported once."""
 
 _environment_counts = True
 
 _tell: Callable[[str], object] | None = None
-"""What writes a line; None until log.py, which has a setting of its own, says it."""
+"""Writes a line; None until log.py, which reads a setting itself, sets it."""
 
 
 def tell_with(function: Callable[[str], object]) -> None:
-    """Let a function write the lines about values that are not used."""
+    """Set the function that reports rejected values."""
     global _tell
     _tell = function
 
 
 def ignore_environment() -> None:
-    """Let every setting be its default: the program runs with rights that whoever started it, and
-    made its environment, does not have.
+    """Use the default of every setting: the program has privileges that the user who set its
+    environment lacks.
     """
     global _environment_counts
     _environment_counts = False
 
 
 def is_environment_ignored() -> bool:
-    """Whether the environment does not count."""
+    """Whether settings ignore the environment."""
     return not _environment_counts
 
 
 def environment() -> dict[str, str]:
-    """All variables, for a program that is to be started with them."""
+    """A copy of all variables, to start a program with."""
     return dict(os.environ)
 
 
 class Setting(NamedTuple):
     """One environment variable: its name, its default and what it does.
 
-    allowed: the values that it may have; empty if any text will do.
+    allowed: the allowed values; empty if any text is allowed.
     privileged: its value in a program with raised privileges, if not the default.
     """
 
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
     privileged: str | None = None
 
     def get(self) -> str:
-        """The value in the environment, or the default where there is none that is allowed."""
+        """The value in the environment; the default if it is not set or not allowed."""
         if not _environment_counts:
             return self.default if self.privileged is None else self.privileged
         value = os.environ.get(self.name, self.default)
@@ -68,15 +68,15 @@ class Setting(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Where the value comes from: `default` or `environment`."""
+        """The source of the value: `default` or `environment`."""
         if not _environment_counts or self.name not in os.environ:
             return "default"
-        given = os.environ[self.name]
-        is_used = not self.allowed or given in self.allowed
+        value = os.environ[self.name]
+        is_used = not self.allowed or value in self.allowed
         return "environment" if is_used else "default"
 
     def refuse(self, value: str, reason: str) -> None:
-        """Say, once, that a value is not used."""
+        """Report, once, that a value is rejected."""
         if _tell is None:
             return
         mine = object()
@@ -87,21 +87,21 @@ class Setting(NamedTuple):
 LOG = Setting(
     "NNAPI_SHIM_LOG",
     "warning",
-    "what is written to stderr: silent, error, warning or debug; with `json` behind it, such as "
-    "`warning,json`, as lines of JSON",
+    "level of the messages on stderr: silent, error, warning or debug; followed by `json`, as in "
+    "`warning,json`, messages are lines of JSON",
 )
 ENABLED_DEVICES = Setting(
     "DEBUG_NN_ENABLED_DEVICES",
     "",
-    "regular expression that a device's whole name must match; a device that does not match does "
-    "not exist, not even as a fallback; empty means all devices",
+    "regular expression that the full name of a device must match; other devices are not listed "
+    "and are no fallback; empty means all devices",
 )
 PARTITION = Setting(
     "DEBUG_NN_PARTITION",
     "1",
-    "how a compilation uses the devices where the program names none: 0, each model runs as a "
-    "whole on one device; 1, models are split over devices, and a model that fails on one runs on "
-    "nnapi-reference; 2, models are split, and what fails has failed",
+    "partitioning of a compilation for which the program names no devices: 0, each model runs on "
+    "one device; 1, models are split over devices, with a fallback to nnapi-reference if a device "
+    "fails; 2, models are split without a fallback",
     ("0", "1", "2"),
 )
 CPU_ONLY = Setting(
@@ -113,55 +113,53 @@ CPU_ONLY = Setting(
 VLOG = Setting(
     "DEBUG_NN_VLOG",
     "",
-    "what is told of on stderr as it happens, whatever NNAPI_SHIM_LOG says: some of model, "
-    "compilation, execution, memory, device, manager, driver and cpuexe with spaces or commas "
-    "between them, or all",
+    "topics of verbose logging on stderr, independent of NNAPI_SHIM_LOG: model, compilation, "
+    "execution, memory, device, manager, driver and cpuexe, separated by spaces or commas, or all",
 )
 LINT = Setting(
     "NNAPI_SHIM_LINT",
     "0",
-    "1: calls that build a model go on after a refusal, which is told of and answered with "
-    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails; where "
-    "nothing is, of what computations will refuse whatever their inputs are",
+    "1: calls that build a model report a refusal and return NO_ERROR, so that building goes on; "
+    "finish reports all errors of the model and then fails; for a model without errors, finish "
+    "warns of computations that fail for all inputs",
     ("0", "1"),
 )
 BREAK = Setting(  # read in native/message.c
     "NNAPI_SHIM_BREAK",
     "0",
-    "1: a refusal raises SIGTRAP once it is told of, so that a debugger stops in the call that is "
-    "refused; without a debugger the program ends there (docs/debugging.md)",
+    "1: a refusal raises SIGTRAP after its message, so that a debugger stops in the refused call; "
+    "without a debugger the program ends there (docs/debugging.md)",
     ("0", "1"),
 )
 TIER = Setting(
     "NNAPI_SHIM_TIER",
     "",
-    "highest instruction-set tier of the CPU device: v2, v3 or v4; portable: without instructions "
-    "that only some processors have, `make kernels TIERS=portable` builds it; empty means the best "
-    "that the processor has",
+    "highest instruction-set tier of the CPU device: v2, v3 or v4; portable: no instruction-set "
+    "extensions, built by `make kernels TIERS=portable`; empty means the highest tier that the "
+    "processor supports",
 )
 THREADS = Setting(
     "NNAPI_SHIM_THREADS",
     "0",
-    "threads that a computation of the CPU device takes at most, 1 to 64; 0 means as many as the "
-    "process has processors: those of its affinity mask, and no more than a quota of its control "
-    "group is worth",
+    "maximum number of threads of a computation on the CPU device, 1 to 64; 0 means the number of "
+    "processors in the affinity mask of the process, limited by the CPU quota of its control group",
 )
 KERNELS = Setting(
     "NNAPI_SHIM_KERNELS",
     "",
-    "folder of the built kernel libraries; empty means where the build put them",
+    "folder of the built kernel libraries; empty means the folder of the build",
 )
 JIT = Setting(
     "NNAPI_SHIM_JIT",
     "on",
-    "off: a kernel that is missing in the built library is an error, and is not compiled by numba",
+    "off: a kernel that is missing in the built library is an error; on: numba compiles it",
     ("on", "off"),
-    privileged="off",  # numba has settings of its own in the environment
+    privileged="off",  # numba reads its own variables from the environment
 )
 PASSES = Setting(
     "NNAPI_SHIM_PASSES",
     "",
-    "passes of the CPU device over a model that are left out, with commas between them, such as "
+    "optimization passes of the CPU device to disable, separated by commas, such as "
     "`-fold_constants,-fuse_padding`, or `-all` (ARCHITECTURE.md, Passes)",
 )
 DRIVERS = Setting(
@@ -172,35 +170,34 @@ DRIVERS = Setting(
 DRIVER_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_TIMEOUT",
     "60",
-    "seconds that a device of HAL 1.0 or 1.1 may take for an answer; 0 means any time",
+    "time limit in seconds for a call of a HAL 1.0 or 1.1 device; 0 means no limit",
 )
 DRIVER_LOAD_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_LOAD_TIMEOUT",
     "30",
-    "seconds that the import of a device's module and the making of the device may take; then it "
-    "is left out; 0 means any time",
+    "time limit in seconds for importing the module of a device and creating the device; a device "
+    "that exceeds it is not listed; 0 means no limit",
 )
 STATE = Setting(
     "XDG_STATE_HOME",
     "",
-    "folder whose folder nnapi_shim holds the key of the user's cached models; empty means "
-    "`~/.local/state`",
+    "folder for state; its subfolder nnapi_shim holds the key that signs the user's cached models; "
+    "empty means `~/.local/state`",
 )
 # Read in native/ before Python runs; listed here so that the table is complete.
 HOME = Setting(
     "NNAPI_SHIM_HOME",
     "",
-    "folder that holds the package nnapi_shim, in place of what the location file beside the "
-    "library says",
+    "folder that holds the package nnapi_shim; overrides the location file beside the library",
 )
 PYTHON = Setting(
     "NNAPI_SHIM_PYTHON",
     "",
-    "Python that a C program is to use: a shared libpython, a python, or the folder of an "
-    "environment; empty means the one that nnapi_shim is installed for",
+    "Python for C programs: a shared libpython, a python executable, or the folder of a virtual "
+    "environment; empty means the Python that nnapi_shim is installed for",
 )
 # Read by the companion libraries (native/companion).
-ASSETS = Setting("NNAPI_SHIM_ASSETS", ".", "folder that a NULL AAssetManager stands for")
+ASSETS = Setting("NNAPI_SHIM_ASSETS", ".", "folder that a NULL AAssetManager reads")
 LOG_PRIORITY = Setting(
     "NNAPI_SHIM_LOG_PRIORITY",
     "VERBOSE",
@@ -209,27 +206,26 @@ LOG_PRIORITY = Setting(
 ANDROID_API = Setting(
     "NNAPI_SHIM_ANDROID_API",
     "34",
-    "API level of the Android version that a program believes to run on (docs/android.md)",
+    "Android API level that the library reports to the program (docs/android.md)",
 )
 PROPERTIES = Setting(
     "NNAPI_SHIM_PROPERTIES",
     "",
-    "system properties, as name=value with commas between them; a comma within a value is written "
-    "twice",
+    "system properties, as name=value, separated by commas; a comma in a value is doubled",
 )
 TRACE = Setting(
     "NNAPI_SHIM_TRACE",
     "",
-    "file for what happens when: calls, what the runtime and the devices do for them, each "
-    "operation, and what the program says with ATrace_*; trace events in JSON, which Perfetto and "
-    "Chrome show (docs/trace.md); `%p` in its name is the process's number; empty means none",
+    "file for a trace in the JSON trace event format of Perfetto and Chrome (docs/trace.md): "
+    "calls, work of the runtime and the devices, each operation, and ATrace_* sections of the "
+    "program; `%p` in the name is the process id; empty means no trace",
 )
 CAPTURE = Setting(
     "NNAPI_SHIM_CAPTURE",
     "",
-    "file for all calls of a program with everything that they were given and gave, to be repeated "
-    "with `nnapi-shim replay` (docs/capture.md); `%p` in its name is the process's number; empty "
-    "means none",
+    "file for a capture of all calls of a program with their arguments and results, for "
+    "`nnapi-shim replay` (docs/capture.md); `%p` in the name is the process id; empty means no "
+    "capture",
 )
 
 SETTINGS = (

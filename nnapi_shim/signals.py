@@ -1,7 +1,7 @@
-"""Signals wait while a module is imported, in a program that had no Python.
+"""Blocks signals during imports, in a program whose Python the library started.
 
-A signal's handler may fork. The child and its parent then share the files and folders that are
-being read, with one place in them: what one reads the other does not get, and finds no module.
+A signal handler may fork. Child and parent then share the file offsets of the files and folders
+that the import reads: each misses what the other has read, and finds no module.
 """
 
 import sys
@@ -14,19 +14,19 @@ from nnapi_shim.hints import Any
 _BLOCK, _SET = 0, 2
 _NUMBERS = 64
 _MASK_BYTES = 128
-"""Of a sigset_t in the C library, which has a bit for each number from 1 on."""
+"""Size of sigset_t, which has a bit for each signal number from 1 on."""
 _AT_ONCE = (4, 5, 6, 7, 8, 11, 31)
-"""SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: of what a thread does itself. native/
-signals.h, for the time in which Python starts and for threads of C, leaves out the same.
+"""Never blocked: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, which a thread raises
+itself. native/signals.h has the same list for the start of Python and for threads of C.
 """
 
 
 def defer_while_importing() -> None:
-    """Let signals of a thread wait while it looks for a module or loads one, from now on."""
-    found = address.loaded_function("pthread_sigmask", "int(*)(int, uintptr_t, uintptr_t)", ())
-    if found is None or PathFinder not in sys.meta_path:
+    """From now on, block the signals of a thread while it finds or loads a module."""
+    functions = address.loaded_function("pthread_sigmask", "int(*)(int, uintptr_t, uintptr_t)", ())
+    if functions is None or PathFinder not in sys.meta_path:
         return
-    change, keep = found
+    change, keep = functions
     mask = sum(1 << number for number in range(_NUMBERS) if number + 1 not in _AT_ONCE)
     waiting, kept = address.address_of(mask.to_bytes(_MASK_BYTES, "little"))
 
@@ -48,11 +48,11 @@ def defer_while_importing() -> None:
 
         @classmethod
         def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
-            """Where a module is, or None; the loader loads it while signals wait."""
+            """The spec of a module or None; its loader runs with signals blocked."""
             spec = find(name, path, target)
             loader: Any = getattr(spec, "loader", None)
             own = getattr(loader, "__dict__", None)
-            # One loader may have many modules, as that of an archive has.
+            # A loader, such as that of an archive, may serve many modules.
             if own is not None and "exec_module" not in own and hasattr(loader, "exec_module"):
                 loader.exec_module = deferred(loader.exec_module)
                 loader.create_module = deferred(loader.create_module)

@@ -1,4 +1,4 @@
-"""What DEBUG_NN_VLOG asks for: messages on stderr about what the runtime does, by topic."""
+"""Verbose logging by topic on stderr (DEBUG_NN_VLOG)."""
 
 from nnapi_shim import log
 from nnapi_shim.settings import VLOG
@@ -6,13 +6,13 @@ from nnapi_shim.settings import VLOG
 TOPICS = frozenset(
     ("model", "compilation", "execution", "memory", "device", "manager", "driver", "cpuexe")
 )
-"""The topics of Android's debug.nn.vlog, and `device`: what devices say of a model."""
+"""The topics of Android's debug.nn.vlog, and `device`: messages of devices about a model."""
 
 _EVERYTHING = frozenset(("all", "1"))
 
 
 def enabled(topic: str) -> bool:
-    """Whether messages on a topic are wanted; to be asked where a message is costly to make."""
+    """Whether a topic is enabled; check this before building an expensive message."""
     chosen = VLOG.get()
     return bool(chosen) and _chooses(chosen, topic)
 
@@ -26,6 +26,6 @@ def _chooses(chosen: str, topic: str) -> bool:
 
 
 def write(topic: str, message: str) -> None:
-    """One line on a topic, if it is wanted."""
+    """Write a line if the topic is enabled."""
     if enabled(topic):
         log.put(topic, message)

@@ -27,8 +27,8 @@ NOUNS = (
 )
 """Files of exported functions, by the noun in their names."""
 MOST_YOUNG = 10_000
-"""Objects that are made before Python looks which of them are garbage: more than compiling a model
-makes, and what that makes stays.
+"""Threshold of the garbage collector, in objects of the youngest generation: above the number that
+compiling a model allocates, as these objects stay alive.
 """
 
 
@@ -36,17 +36,19 @@ def attach(
     callbacks: str,
     store_error: int,
     print_line: int,
-    lent: int,
+    fast_path_table: int,
     is_privileged: int,
     is_ours: int,
 ) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
-    callbacks: file of the half of the library that cffi made. store_error: address of the function
-    that keeps a thread's last error. print_line: of the one that writes to stderr. lent: of the
-    table of those for what C runs again. is_privileged: whether the program has rights that its
-    user does not have. is_ours: whether this Python was started for the library. Returns the
-    address of the table of C functions.
+    callbacks: path of the extension module that cffi generated.
+    store_error: address of the function that stores a thread's last error.
+    print_line: address of the function that writes a line to stderr.
+    fast_path_table: address of `struct nn_fast_path`.
+    is_privileged: whether the program is setuid, setgid or has capabilities.
+    is_ours: whether the library started this interpreter.
+    Returns the address of the table of C functions.
     """
     process.runs_our_python[0] = bool(is_ours)
     if is_ours:
@@ -59,7 +61,7 @@ def attach(
     loader = ExtensionFileLoader(name, callbacks)
     module: Any = loader.create_module(ModuleSpec(name, loader, origin=callbacks))
     loader.exec_module(module)
-    BREAK.get()  # is read in C, which says nothing of a value that it does not know
+    BREAK.get()  # C reads it without a check; this reports an unknown value
     module.lib.store_errors_with(store_error)
     cdata.use(module.ffi)
     for noun in NOUNS:
@@ -67,9 +69,9 @@ def attach(
     if CAPTURE.get() or TRACE.get():
         _watch()
     else:
-        fast_path.use(lent)
+        fast_path.use(fast_path_table)
     attach_all(module.ffi, module.lib)
-    if is_ours:  # native/interpreter.c has disabled it; what was imported until now will stay
+    if is_ours:  # native/interpreter.c disabled the collector; imported objects stay alive
         gc.freeze()
         gc.set_threshold(MOST_YOUNG, *gc.get_threshold()[1:])
         gc.enable()
@@ -77,7 +79,7 @@ def attach(
 
 
 def _watch() -> None:
-    """Put what records and traces calls around the functions."""
+    """Wrap the functions in those that record and trace calls."""
     from nnapi_shim.abi.instrumentation import watch_all
 
     if TRACE.get():

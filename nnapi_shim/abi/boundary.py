@@ -1,7 +1,7 @@
-"""The one place where exceptions become result codes: the boundary between C and Python.
+"""The boundary between C and Python: converts exceptions to result codes.
 
-An exported function returns NO_ERROR itself, so that a call that succeeds costs nothing here. When
-it raises, `failed` answers in its place.
+An exported function returns NO_ERROR itself, so that a successful call has no overhead here. If it
+raises, `failed` provides the result.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from nnapi_shim.hints import Any
 NO_ERROR = 0
 HEADER, TYPES_HEADER = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h"
 OWN_HEADER = "nnapi_shim.h"
-"""Where the functions and operations are specified."""
+"""Header files that specify the functions and operations."""
 
 EXPORTED: dict[str, Callable[..., Any]] = {}
-"""Every exported function of the C API that is answered in Python, by its C name."""
+"""Every exported function that Python implements, by its C name."""
 
 _store_error: Callable[[bytes], None] | None = None
 
@@ -32,8 +32,8 @@ def exported(function: Callable[..., Any]) -> Callable[..., Any]:
 def attach_all(ffi: Any, lib: Any) -> None:
     """Make every exported function callable from C.
 
-    An `int` function that fails without an answer of its own returns OP_FAILED: cffi would return
-    0, and 0 is NO_ERROR.
+    If `failed` itself fails, an `int` function returns OP_FAILED; the default of cffi, 0, is
+    NO_ERROR.
     """
     global _store_error
     _store_error = lib.store_error
@@ -48,7 +48,7 @@ def attach_all(ffi: Any, lib: Any) -> None:
 
 
 def _nothing() -> None:
-    """What a thread calls first (native/boot.c)."""
+    """The first call of each thread (native/boot.c)."""
 
 
 def _failed(name: str) -> Callable[[Any, Any, Any], int | None]:
@@ -57,7 +57,7 @@ def _failed(name: str) -> Callable[[Any, Any, Any], int | None]:
     def failed(kind: Any, error: BaseException, trace: Any) -> int | None:
         try:
             code = report(name, error)
-        except MemoryError:  # there is not even that for a message
+        except MemoryError:  # no memory even for a message
             code = _without_words(ResultCode.OUT_OF_MEMORY, _NO_MEMORY)
         except BaseException:  # otherwise the last error would be an earlier one
             code = _without_words(ResultCode.OP_FAILED, _NO_WORDS)
@@ -77,9 +77,9 @@ def _without_words(code: ResultCode, message: bytes) -> int:
 
 
 def report(name: str, error: BaseException) -> int:
-    """Log an error, keep it as the thread's last error, and give its result code.
+    """Log an error, store it as the last error of the thread, and return its result code.
 
-    Nothing is imported and no file opened: the failure may be that this is no longer possible.
+    Imports no module and opens no file, as that may be the failure.
     """
     if not isinstance(error, NnapiError):
         error = _as_nnapi_error(error)
@@ -97,7 +97,7 @@ def report(name: str, error: BaseException) -> int:
 
 
 def _as_nnapi_error(error: BaseException) -> NnapiError:
-    """An exception that no rule raised: no memory, no file, or a defect of this library."""
+    """Convert other exceptions: out of memory, file errors, or a defect of this library."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == ENOMEM:
         why = f": {error}" if isinstance(error, MemoryError) and error.args else ""
         return NnapiError(ResultCode.OUT_OF_MEMORY, f"out of memory{why}", "library.out-of-memory")

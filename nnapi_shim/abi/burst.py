@@ -8,7 +8,7 @@ from nnapi_shim.runtime.burst import Burst
 
 @exported
 def ANeuralNetworksBurst_create(compilation, burst):
-    """A burst of a finished compilation."""
+    """Create a burst of a finished compilation."""
     not_null(burst=burst)
     store_handle(burst, 0)
     store_handle(burst, bursts.add(Burst(compilations[compilation])))
@@ -17,5 +17,5 @@ def ANeuralNetworksBurst_create(compilation, burst):
 
 @exported
 def ANeuralNetworksBurst_free(burst):
-    """Let a burst go."""
+    """Free a burst."""
     bursts.remove(burst).freed()

@@ -1,7 +1,7 @@
-"""NNAPI_SHIM_CAPTURE: every call of the program, with what it was given and gave, in a file.
+"""NNAPI_SHIM_CAPTURE: records every call of the program with arguments and results in a file.
 
-Recording changes nothing of what calls do. What cannot be recorded ends the capture with a warning,
-and the program goes on. A fork of the program records nothing: its calls are not the parent's.
+Recording does not change the behaviour of calls. An error ends the capture with a warning, and the
+program goes on. A forked child records nothing.
 """
 
 import json
@@ -25,7 +25,7 @@ from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
 from nnapi_shim.settings import CAPTURE, SETTINGS
 
 IN_LINE = 64
-"""Bytes up to which contents stand in the line of the call, in hexadecimal."""
+"""Maximum size in bytes of contents stored in the line of the call, in hexadecimal."""
 
 
 class Recorder:
@@ -42,7 +42,7 @@ class Recorder:
         self._is_on = True
         self._calls = 0
         self._known: set[str] = set()
-        """Arrays that the file has."""
+        """Number of arrays in the file."""
         self._contents = Contents(self._stored)
 
     # Calls
@@ -50,7 +50,7 @@ class Recorder:
     def recorded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function of a call that is recorded as well."""
         parameters = PARAMETERS.get(name)
-        if parameters is None:  # one that nothing is known of
+        if parameters is None:  # an unknown function
             return function
 
         @wraps(function)
@@ -89,8 +89,8 @@ class Recorder:
                 },
             }
             if name == "ANeuralNetworksModel_addOperation":
-                given = entry["arguments"]
-                given["type"] = decoding.code_name(OperationType, given["type"])
+                recorded = entry["arguments"]
+                recorded["type"] = decoding.code_name(OperationType, recorded["type"])
             entry.update(self._contents.before(name, values, entry["arguments"]))
             if name in LONG:
                 self._write(entry)
@@ -135,7 +135,7 @@ class Recorder:
                 self._writer.line(line)
 
     def _stored(self, dtype: str, shape: tuple[int, ...], data: bytes) -> dict[str, Any]:
-        """How contents stand in a line; larger ones are a member, once."""
+        """The representation of contents in a line; large contents are stored once, as a member."""
         said = {"dtype": dtype, "shape": list(shape)}
         if len(data) <= IN_LINE:
             return {**said, "hex": data.hex()}
@@ -177,7 +177,7 @@ class Recorder:
         self._writer.member(container.MANIFEST, json.dumps(manifest, indent=1).encode())
 
     def finish(self) -> None:
-        """Write what makes the capture complete."""
+        """Write the end of the capture, which marks it as complete."""
         with self._lock:
             if not self._is_on or not self._is_mine():
                 return
@@ -188,9 +188,9 @@ class Recorder:
                 log.warning(f"{CAPTURE.name}: the capture has no end: {error}")
 
     def _is_mine(self) -> bool:
-        """Whether this process may write: it is no fork, and has not closed the file.
+        """Whether this process may write: it is no fork, and the file is still open.
 
-        A program may close descriptors that it does not know, and open others under their numbers.
+        A program may close unknown descriptors, and reuse their numbers.
         """
         if os.getpid() != self._process:
             self._is_on = False
@@ -225,7 +225,7 @@ def _program() -> list[str]:
 
 
 def recorder(setting: str) -> Watcher | None:
-    """What records calls; None, after a warning, where the file cannot be written."""
+    """The recorder; None, after a warning, if the file cannot be written."""
     try:
         made = Recorder(output.opened(setting, container.is_capture))
         made.begin()

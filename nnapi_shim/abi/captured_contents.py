@@ -15,7 +15,7 @@ from nnapi_shim.runtime.execution import Execution
 from nnapi_shim.runtime.memory import Memory
 
 Stored = Callable[[str, tuple[int, ...], bytes], dict[str, Any]]
-"""Takes dtype, shape and bytes, and gives what stands for them in a line."""
+"""Stores an array (dtype, shape, bytes); returns its representation in a line."""
 
 _DTYPES = {"f": "<f4", "e": "<f2", "i": "<i4", "I": "<u4", "h": "<i2", "H": "<u2", "b": "|i1"}
 _BOOLS = (OperandType.BOOL, OperandType.TENSOR_BOOL8)
@@ -24,8 +24,8 @@ _BOOLS = (OperandType.BOOL, OperandType.TENSOR_BOOL8)
 class Bound(NamedTuple):
     """An argument of an execution.
 
-    memory: what it lies in, None for a buffer at an address. address: 0 for one that is omitted.
-    dimensions: those given with it; None or () if the model's count.
+    memory: its memory object, None for a buffer at an address. address: 0 if omitted.
+    dimensions: those passed with it; None or () for those of the model.
     """
 
     address: int
@@ -37,7 +37,7 @@ class Bound(NamedTuple):
 
 
 class Region(NamedTuple):
-    """A part of a memory that a constant lies in."""
+    """A region of a memory that holds a constant."""
 
     memory: Memory
     handle: int
@@ -46,23 +46,23 @@ class Region(NamedTuple):
 
 
 class Contents:
-    """What calls have said so far of where contents lie."""
+    """The locations of contents, as earlier calls defined them."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
         self._bound: dict[int, dict[tuple[str, int], Bound]] = {}
         """Execution -> its arguments."""
         self._running: dict[int, tuple[int, Execution, dict[tuple[str, int], Bound]]] = {}
-        """Event -> the execution that it is the end of."""
+        """Event -> its execution."""
         self._regions: dict[int, list[Region]] = {}
-        """Model -> where its constants lie in memories, and those of what it refers to."""
+        """Model -> regions of its constants in memories, and of those of referenced models."""
         self._compiled: dict[int, list[Region]] = {}
         """Compilation that is not finished -> the same of its model."""
 
     def before(
         self, name: str, values: dict[str, Any], arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        """What a call is about to read; contents of arguments go to `arguments`."""
+        """Contents that a call will read; contents of arguments go to `arguments`."""
         short = name.removeprefix("ANeuralNetworks")
         for parameter in PARAMETERS[name]:
             if parameter.kind == "bytes":
@@ -83,7 +83,7 @@ class Contents:
         return {}
 
     def counts(self, name: str, values: dict[str, Any]) -> dict[str, int]:
-        """How many elements arrays have that a call fills."""
+        """Number of elements of the arrays that a call fills."""
         if name.endswith("_getSupportedOperationsForDevices"):
             model = models.get(values["model"])
             return {"supportedOps": len(model.draft.operations) if model else 0}
@@ -97,7 +97,7 @@ class Contents:
         return {}
 
     def after(self, name: str, values: dict[str, Any], *, succeeded: bool) -> dict[str, Any]:
-        """What a call has written; and what it said, for later calls."""
+        """Contents that a call has written; also records its arguments for later calls."""
         short = name.removeprefix("ANeuralNetworks")
         if short.endswith("_free"):
             return self._freed(short, values)
@@ -164,7 +164,7 @@ class Contents:
         return self._typed(operand.type, operand.dimensions, data)
 
     def _typed(self, type: int, dimensions: Sequence[int], data: bytes) -> dict[str, Any]:
-        """Contents of an operand; as bytes where they are not what its type says."""
+        """Contents of an operand; as bytes if they do not match its type."""
         code = STRUCT_CODES.get(type) if isinstance(type, OperandType) else None
         if code is not None:
             dtype = "|b1" if type in _BOOLS else _DTYPES.get(code, "|u1")
@@ -182,18 +182,18 @@ class Contents:
         return Region(memory, values["memory"], values["offset"], values["length"])
 
     def _read(self, regions: Sequence[Region]) -> list[dict[str, Any]]:
-        found = []
+        regions_read = []
         for region in dict.fromkeys(regions):
             data = _contents_of(region.memory, region.offset, region.length, written=False)
             if data is not None:
-                found.append(
+                regions_read.append(
                     {
                         "memory": decoding.handle(region.handle),
                         "offset": region.offset,
                         "contents": self._stored("|u1", (len(data),), data),
                     }
                 )
-        return found
+        return regions_read
 
     def _whole(self, handle: int) -> dict[str, Any]:
         """All of a memory that the program can see."""
@@ -210,8 +210,8 @@ class Contents:
         handle = values.get("memory", 0)
         dimensions = None
         if values["type"]:
-            given = decoding.operand_type(values["type"])
-            dimensions = tuple(given.get("dimensions") or ())
+            operand_type = decoding.operand_type(values["type"])
+            dimensions = tuple(operand_type.get("dimensions") or ())
         bound = Bound(
             values.get("buffer", 0),
             values["length"],
@@ -226,19 +226,19 @@ class Contents:
         execution = executions.get(handle)
         if execution is None:
             return {}
-        found = []
+        inputs = []
         for (role, index), bound in sorted(self._bound.get(handle, {}).items()):
             operands = execution.compilation.inputs
             if role != "input" or not 0 <= index < len(operands):
                 continue
             dimensions = bound.dimensions or operands[index].dimensions
-            found.append(self._argument(index, operands[index], dimensions, bound, written=False))
-        return {"inputs": found}
+            inputs.append(self._argument(index, operands[index], dimensions, bound, written=False))
+        return {"inputs": inputs}
 
     def _outputs(
         self, handle: int, execution: Execution, arguments: dict[tuple[str, int], Bound]
     ) -> dict[str, Any]:
-        found = []
+        outputs = []
         for (role, index), bound in sorted(arguments.items()):
             if role != "output":
                 continue
@@ -247,8 +247,8 @@ class Contents:
             except NnapiError:
                 continue
             operand = execution.compilation.outputs[index]
-            found.append(self._argument(index, operand, dimensions, bound, written=True))
-        return {"of": decoding.handle(handle), "outputs": found} if found else {}
+            outputs.append(self._argument(index, operand, dimensions, bound, written=True))
+        return {"of": decoding.handle(handle), "outputs": outputs} if outputs else {}
 
     def _argument(
         self,
@@ -273,10 +273,10 @@ class Contents:
         if data is not None:
             size = ELEMENT_BYTES.get(operand.type, 0)
             count = 1 if operand.type in SCALARS else element_count(tuple(dimensions))
-            # A 0 is unknown before a computation, and a size then.
+            # before a computation, 0 means unknown; afterwards it is a size
             is_known = operand.type in SCALARS or (dimensions and (written or 0 not in dimensions))
             if size and is_known and size * count < len(data):
-                data = data[: size * count]  # what lies behind is padding
+                data = data[: size * count]  # the rest is padding
             said["contents"] = self._typed(operand.type, dimensions, data)
         if written:
             said["dimensions"] = list(dimensions)
@@ -284,7 +284,7 @@ class Contents:
 
 
 def _contents_of(memory: Memory, offset: int, length: int, *, written: bool) -> bytes | None:
-    """A part of a memory; None where the program's rights do not let it be read."""
+    """A region of a memory; None if the program may not read it."""
     if offset + length > memory.size:
         return None
     try:

@@ -1,6 +1,6 @@
-"""C structs and arrays as Python values, and results into the caller's variables.
+"""Reads C structs and arrays as Python values, and writes results to variables of the caller.
 
-Pointers arrive as integers. Nothing else touches the ffi of the C API.
+Pointers are integers. Only this module uses the ffi of the C API.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ cast: Any = None
 
 
 def use(the_ffi: Any) -> None:
-    """Take the ffi that knows the C declarations."""
+    """Set the ffi with the C declarations."""
     global ffi, cast
     ffi, cast = the_ffi, the_ffi.cast
 
@@ -47,14 +47,14 @@ def not_null_with_length(pointer: int, length: int, name: str) -> None:
 def data_at(pointer: int, length: int) -> bytes | None:
     """The bytes of a buffer, None for (NULL, 0); UNEXPECTED_NULL for a NULL with a length.
 
-    BAD_DATA for a length that the memory there has not.
+    BAD_DATA if the length exceeds readable memory.
     """
     not_null_with_length(pointer, length, "data")
     if not pointer:
         return None
     if not goes_on(pointer, length):
         raise bad_data(
-            f"data is said to have {length} bytes; there is not that much",
+            f"the length of data is {length} bytes; the memory there is shorter",
             "argument.data-too-short",
         )
     return read(pointer, length)
@@ -71,11 +71,10 @@ def store(kind: str, target: int, value: Any) -> None:
 
 
 class Array:
-    """Numbers of a program's that go on over several pages of memory.
+    """An array of the program that extends over several pages.
 
-    How many there are is only what the program says: nothing is made for that many. They are read
-    while they are looked at, from one page after the other, and BAD_DATA is raised in front of a
-    page that there is not.
+    The count is not trusted: nothing is allocated for it. Iteration reads page by page, and raises
+    BAD_DATA before an unmapped page.
     """
 
     def __init__(self, pointer_type: str, size: int, array: int, count: int) -> None:
@@ -94,7 +93,7 @@ class Array:
             here = min(max((PAGE_BYTES - where % PAGE_BYTES) // self._size, 1), self._count - at)
             if at and not is_readable(where, self._size):
                 raise bad_data(
-                    f"a list is said to have {self._count} elements; there is memory for {at}",
+                    f"the count of a list is {self._count}; the memory there has {at} elements",
                     "argument.list-too-short",
                 )
             yield from ffi.unpack(cast(self._type, where), here)
@@ -102,26 +101,26 @@ class Array:
 
 
 def _numbers(pointer_type: str, size: int, array: int, count: int) -> Any:
-    """`count` numbers of an array, read at once where that touches no further page."""
+    """`count` numbers of an array, read at once if they lie in one page."""
     if array % PAGE_BYTES + count * size <= PAGE_BYTES:
         return ffi.unpack(cast(pointer_type, array), count) if count else ()
     return Array(pointer_type, size, array, count)
 
 
 uint32s: Callable[[int, int], Sequence[int]] = partial(_numbers, "uint32_t *", 4)
-"""Numbers of a uint32_t array: where it begins, how many; to be gone through once."""
+"""A uint32_t array of `count` numbers at an address; to be iterated once."""
 
 pointers: Callable[[int, int], Sequence[int]] = partial(_numbers, "uintptr_t *", 8)
-"""Pointers of an array, as integers, the same."""
+"""An array of pointers, as integers; to be iterated once."""
 
 
 def string(pointer: int) -> str:
-    """A zero-terminated string; bytes that are no UTF-8 survive as surrogates."""
+    """A zero-terminated string; invalid UTF-8 becomes surrogates."""
     return ffi.string(cast("char *", pointer)).decode(errors="surrogateescape")
 
 
 def constant_string(text: str) -> Any:
-    """A string that C may keep a pointer to, as long as the result is kept here."""
+    """A C string, valid as long as the result is alive."""
     return ffi.new("char[]", text.encode())
 
 
@@ -131,7 +130,7 @@ def pointer_of(data: Any) -> int:
 
 
 _operand_type = Struct("@iIPfi").unpack_from
-"""The members of ANeuralNetworksOperandType at once, which is twice as fast as one by one."""
+"""Reads all members of ANeuralNetworksOperandType at once, twice as fast as one by one."""
 
 
 def operand_type(pointer: int) -> tuple[int, Sequence[int] | None, int, float, int]:
@@ -142,7 +141,7 @@ def operand_type(pointer: int) -> tuple[int, Sequence[int] | None, int, float, i
 
 
 def argument_type(pointer: int) -> Any:
-    """What reads the optional operand type of an argument when it is its turn to be checked."""
+    """A reader for the optional operand type of an argument, called when it is validated."""
     if not pointer:
         return None
     return lambda: ArgumentType(*operand_type(pointer))

@@ -1,4 +1,4 @@
-"""ANeuralNetworksCompilation_*: making a model ready for devices."""
+"""ANeuralNetworksCompilation_*: compiles a model for devices."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
@@ -19,7 +19,7 @@ from nnapi_shim.runtime.compilation import Compilation
 
 @exported
 def ANeuralNetworksCompilation_create(model, compilation):
-    """A compilation of a finished model for the devices that suit it best."""
+    """Create a compilation of a finished model; the library chooses the devices."""
     not_null(compilation=compilation)
     store_handle(compilation, 0)
     store_handle(compilation, compilations.add(Compilation(models[model])))
@@ -28,7 +28,7 @@ def ANeuralNetworksCompilation_create(model, compilation):
 
 @exported
 def ANeuralNetworksCompilation_createForDevices(model, devices, numDevices, compilation):
-    """A compilation of a finished model for these devices and no others."""
+    """Create a compilation of a finished model for these devices only."""
     not_null(compilation=compilation)
     store_handle(compilation, 0)
     not_null(model=model, devices=devices)
@@ -41,7 +41,7 @@ def ANeuralNetworksCompilation_createForDevices(model, devices, numDevices, comp
 
 @exported
 def ANeuralNetworksCompilation_free(compilation):
-    """Let a compilation go."""
+    """Free a compilation."""
     compilations.remove(compilation)
 
 
@@ -54,28 +54,28 @@ def ANeuralNetworksCompilation_finish(compilation):
 
 @exported
 def ANeuralNetworksCompilation_setPreference(compilation, preference):
-    """What to optimise for."""
+    """Set the execution preference."""
     compilations[compilation].set_preference(preference)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksCompilation_setPriority(compilation, priority):
-    """Priority among the compilations of this program."""
+    """Set the priority among the compilations of this program."""
     compilations[compilation].set_priority(priority)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksCompilation_setTimeout(compilation, duration):
-    """Longest time that finish may take, in ns."""
+    """Set the time limit of finish in ns."""
     compilations[compilation].set_timeout(duration)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksCompilation_setCaching(compilation, cacheDir, token):
-    """Where the compiled model may be kept, and the token that tells it from others."""
+    """Set the cache folder, and the token that identifies the model."""
     not_null(compilation=compilation, cacheDir=cacheDir, token=token)
     compilations[compilation].set_caching(string(cacheDir), read(token, BYTE_SIZE_OF_CACHE_TOKEN))
     return NO_ERROR
@@ -87,9 +87,9 @@ def ANeuralNetworksCompilation_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(compilation=compilation, extensionName=extensionName)
-    given = data_at(data, length)
+    contents = data_at(data, length)
     compilations[compilation].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, given
+        string(extensionName), attributeCodeWithinExtension, contents
     )
     return NO_ERROR
 
@@ -102,23 +102,23 @@ def _preferred(compilation: int, role: str, index: int, target: int) -> int:
 
 @exported
 def ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(compilation, index, alignment):
-    """Alignment in bytes that suits an input best."""
+    """Preferred alignment of an input in bytes."""
     return _preferred(compilation, "input", index, alignment)
 
 
 @exported
 def ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(compilation, index, padding):
-    """Multiple of bytes to which the buffer of an input is best rounded up."""
+    """Preferred padding of an input in bytes: the buffer size is a multiple."""
     return _preferred(compilation, "input", index, padding)
 
 
 @exported
 def ANeuralNetworksCompilation_getPreferredMemoryAlignmentForOutput(compilation, index, alignment):
-    """Alignment in bytes that suits an output best."""
+    """Preferred alignment of an output in bytes."""
     return _preferred(compilation, "output", index, alignment)
 
 
 @exported
 def ANeuralNetworksCompilation_getPreferredMemoryPaddingForOutput(compilation, index, padding):
-    """Multiple of bytes to which the buffer of an output is best rounded up."""
+    """Preferred padding of an output in bytes: the buffer size is a multiple."""
     return _preferred(compilation, "output", index, padding)

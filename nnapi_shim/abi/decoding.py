@@ -1,4 +1,4 @@
-"""What a call is given and what it gives, as values that JSON has: for captures and traces."""
+"""Converts arguments and results of calls to JSON values, for captures and traces."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -13,7 +13,7 @@ from nnapi_shim.recording.vocabulary import Parameter
 
 _POINTER_BYTES = 8
 _MOST_NUMBERS = 1 << 24
-"""A list that is said to have more is told of by its length alone."""
+"""Maximum number of recorded elements; of a longer list only the length is recorded."""
 
 _GIVEN_BACK = ("made", "out", "text", "outs")
 _OPERAND_TYPE_BYTES = 32
@@ -21,7 +21,7 @@ _CHANNEL_QUANT_BYTES = 16
 
 
 def handle(number: int) -> Any:
-    """`model 1`; None for NULL, and in hexadecimal what is no handle."""
+    """A handle such as `model 1`; None for NULL; hexadecimal for an invalid handle."""
     if not number:
         return None
     table, serial = kind_of(number)
@@ -29,7 +29,7 @@ def handle(number: int) -> Any:
 
 
 def argument(parameter: Parameter, value: Any, values: dict[str, Any]) -> Any:
-    """What an argument says before the call; contents of `bytes` are the caller's business.
+    """The value of an argument before the call; the caller records contents of `bytes`.
 
     values: all arguments of the call, by name.
     """
@@ -53,13 +53,13 @@ def argument(parameter: Parameter, value: Any, values: dict[str, Any]) -> Any:
     if kind == "numbers":
         return _numbers(value, "uint32_t", values[parameter.of])
     if kind == "handles":
-        found = _numbers(value, "uintptr_t", values[parameter.of])
-        return found if isinstance(found, dict) else [handle(item) for item in found]
+        numbers = _numbers(value, "uintptr_t", values[parameter.of])
+        return numbers if isinstance(numbers, dict) else [handle(item) for item in numbers]
     return None
 
 
 def real(value: float) -> float | str:
-    """A number that JSON has, or its name."""
+    """A float as a JSON number, or as a name (nan, inf)."""
     return value if isfinite(value) else str(value)
 
 
@@ -70,7 +70,7 @@ def operand_type(pointer: int) -> Any:
     code, dimensions, count, scale, zero_point = cdata.operand_type(pointer)
     try:
         sizes = None if dimensions is None else [*dimensions]
-    except NnapiError:  # there is less memory than it says
+    except NnapiError:  # the count exceeds readable memory
         sizes = None
     return {
         "type": code_name(OperandType, code),
@@ -82,7 +82,7 @@ def operand_type(pointer: int) -> Any:
 
 
 def code_name(kind: type[OperandType] | type[OperationType], code: int) -> str | int:
-    """TENSOR_FLOAT32 and the like; the number of what has no name."""
+    """The name of a code, such as TENSOR_FLOAT32; the number if it has none."""
     try:
         return kind(code).name
     except ValueError:
@@ -112,8 +112,8 @@ def _numbers(pointer: int, kind: str, count: int) -> Any:
 def results(
     parameters: Sequence[Parameter], values: dict[str, Any], counts: dict[str, int]
 ) -> dict[str, Any]:
-    """What the variables hold that a call was to fill; counts: elements of arrays."""
-    found: dict[str, Any] = {}
+    """The values of output variables after a call. counts: elements of arrays."""
+    values_read: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.kind not in _GIVEN_BACK:
             continue
@@ -121,20 +121,20 @@ def results(
         if not where or not is_readable(where, 1):
             continue
         if parameter.kind == "made":
-            found[parameter.name] = handle(words(where, "uintptr_t", 1)[0])
+            values_read[parameter.name] = handle(words(where, "uintptr_t", 1)[0])
         elif parameter.kind == "out":
-            found[parameter.name] = int(words(where, parameter.of, 1)[0])
+            values_read[parameter.name] = int(words(where, parameter.of, 1)[0])
         elif parameter.kind == "text":
             (text,) = words(where, "uintptr_t", 1)
-            found[parameter.name] = cdata.string(text) if text else None
+            values_read[parameter.name] = cdata.string(text) if text else None
         elif parameter.kind == "outs":
             items = words(where, parameter.of, counts.get(parameter.name, 0))
-            found[parameter.name] = [int(item) for item in items]
-    return found
+            values_read[parameter.name] = [int(item) for item in items]
+    return values_read
 
 
 def contents(pointer: int, length: int) -> bytes | None:
-    """What lies at an address; None where there is no memory, as a look at its ends tells."""
+    """The bytes at an address; None if its first or last page is not readable."""
     if not pointer or not length:
         return b"" if pointer else None
     if not is_readable(pointer, 1) or not is_readable(pointer + length - 1, 1):

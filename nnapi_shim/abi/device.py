@@ -1,4 +1,4 @@
-"""ANeuralNetworksDevice_*: what a device says of itself."""
+"""ANeuralNetworksDevice_*: properties of a device."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
@@ -55,14 +55,14 @@ def ANeuralNetworksDevice_getFeatureLevel(device, featureLevel):
 
 @exported
 def ANeuralNetworksDevice_wait(device):
-    """Return when the device is ready."""
+    """Wait until the device is ready."""
     devices[device].wait()
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksDevice_getExtensionSupport(device, extensionName, isExtensionSupported):
-    """Whether the device knows an extension."""
+    """Whether the device supports an extension."""
     not_null(device=device, extensionName=extensionName, isExtensionSupported=isExtensionSupported)
     supported = extension.is_supported(devices[device], string(extensionName))
     store("_Bool *", isExtensionSupported, supported)

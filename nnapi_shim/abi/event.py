@@ -1,4 +1,4 @@
-"""ANeuralNetworksEvent_*: ends of asynchronous executions, and fences."""
+"""ANeuralNetworksEvent_*: completion of asynchronous executions, and sync fences."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, store, store_handle
@@ -8,20 +8,20 @@ from nnapi_shim.runtime.event import FenceEvent
 
 @exported
 def ANeuralNetworksEvent_wait(event):
-    """Return when the execution has ended, with its result code, or the fence is signalled."""
+    """Wait for the end of the execution, and return its result; or for the signal of the fence."""
     events[event].wait()
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksEvent_free(event):
-    """Wait for the end, and let the event go."""
-    events.remove(event).wait_for_end()  # the outcome was for whoever waited
+    """Wait for the end, and free the event."""
+    events.remove(event).wait_for_end()  # only a wait reports the outcome
 
 
 @exported
 def ANeuralNetworksEvent_createFromSyncFenceFd(sync_fence_fd, event):
-    """An event that stands for a fence: a file descriptor that becomes readable."""
+    """Create an event of a sync fence: a file descriptor that becomes readable."""
     not_null(event=event)
     store_handle(event, 0)
     store_handle(event, events.add(FenceEvent(sync_fence_fd)))

@@ -1,4 +1,4 @@
-"""ANeuralNetworksExecution_*: runs of a compiled model."""
+"""ANeuralNetworksExecution_*: executions of a compiled model."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
@@ -11,7 +11,7 @@ from nnapi_shim.abi.cdata import (
     store_handle,
     string,
 )
-from nnapi_shim.abi.fast_path import lend
+from nnapi_shim.abi.fast_path import publish
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
@@ -20,7 +20,7 @@ from nnapi_shim.runtime.execution import UNKNOWN_DURATION, Execution
 
 @exported
 def ANeuralNetworksExecution_create(compilation, execution):
-    """An execution of a finished compilation."""
+    """Create an execution of a finished compilation."""
     not_null(execution=execution)
     store_handle(execution, 0)
     store_handle(execution, executions.add(Execution(compilations[compilation])))
@@ -29,13 +29,13 @@ def ANeuralNetworksExecution_create(compilation, execution):
 
 @exported
 def ANeuralNetworksExecution_free(execution):
-    """Let an execution go; one that is in flight goes on to its end."""
+    """Free an execution; a run in progress continues to its end."""
     executions.remove(execution).freed()
 
 
 @exported
 def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
-    """Input from a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
+    """Set an input to a buffer, valid until the computation ends; (NULL, 0) omits it."""
     item = executions[execution]
     if not buffer:
         not_null_with_length(buffer, length, "buffer")
@@ -46,7 +46,7 @@ def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
 
 @exported
 def ANeuralNetworksExecution_setInputFromMemory(execution, index, type, memory, offset, length):
-    """Input from a region of a memory object."""
+    """Set an input to a region of a memory object."""
     not_null(execution=execution, memory=memory)
     executions[execution].set_argument_from_memory(
         "input", index, argument_type(type), memories[memory], offset, length
@@ -56,7 +56,7 @@ def ANeuralNetworksExecution_setInputFromMemory(execution, index, type, memory, 
 
 @exported
 def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
-    """Output to a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
+    """Set an output to a buffer, valid until the computation ends; (NULL, 0) omits it."""
     item = executions[execution]
     if not buffer:
         not_null_with_length(buffer, length, "buffer")
@@ -67,7 +67,7 @@ def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
 
 @exported
 def ANeuralNetworksExecution_setOutputFromMemory(execution, index, type, memory, offset, length):
-    """Output to a region of a memory object."""
+    """Set an output to a region of a memory object."""
     not_null(execution=execution, memory=memory)
     executions[execution].set_argument_from_memory(
         "output", index, argument_type(type), memories[memory], offset, length
@@ -91,21 +91,21 @@ def ANeuralNetworksExecution_setReusable(execution, reusable):
 
 @exported
 def ANeuralNetworksExecution_setTimeout(execution, duration):
-    """Longest time that the computation may take, in ns."""
+    """Set the time limit of a computation in ns."""
     executions[execution].set_timeout(duration)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksExecution_setLoopTimeout(execution, duration):
-    """Longest time that a WHILE may take, in ns."""
+    """Set the time limit of a WHILE in ns."""
     executions[execution].set_loop_timeout(duration)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksExecution_setMeasureTiming(execution, measure):
-    """Ask for durations."""
+    """Enable the measurement of durations."""
     executions[execution].set_measure_timing(measure)
     return NO_ERROR
 
@@ -116,37 +116,37 @@ def ANeuralNetworksExecution_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(execution=execution, extensionName=extensionName)
-    given = data_at(data, length)
+    contents = data_at(data, length)
     executions[execution].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, given
+        string(extensionName), attributeCodeWithinExtension, contents
     )
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksExecution_compute(execution):
-    """Run it, and return when it is done."""
+    """Run it synchronously."""
     item = executions[execution]
     item.compute()
-    lend(execution, item)
+    publish(execution, item)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksExecution_burstCompute(execution, burst):
-    """Run it as one of a series, and return when it is done."""
+    """Run it synchronously in a burst."""
     not_null(execution=execution, burst=burst)
     series = bursts[burst]
     item = executions[execution]
     series.compute(item)
-    lend(execution, item)
-    lend(burst, series)
+    publish(execution, item)
+    publish(burst, series)
     return NO_ERROR
 
 
 @exported
 def ANeuralNetworksExecution_startCompute(execution, event):
-    """Start running it, and return at once; the event is signalled at the end."""
+    """Start it and return at once; the event is signalled at the end."""
     not_null(event=event)
     store_handle(event, 0)
     store_handle(event, events.add(executions[execution].start_compute()))
@@ -157,9 +157,9 @@ def ANeuralNetworksExecution_startCompute(execution, event):
 def ANeuralNetworksExecution_startComputeWithDependencies(
     execution, dependencies, num_dependencies, duration, event
 ):
-    """Run it after other executions and fences; it has run when this returns.
+    """Run it after other executions and fences; it has run when this call returns.
 
-    The execution is completed when the event has been waited for, or freed.
+    The execution is completed by a wait for the event, or its release.
     """
     not_null(event=event)
     store_handle(event, 0)

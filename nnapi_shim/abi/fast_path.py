@@ -1,69 +1,69 @@
-"""Executions and bursts that C runs again without Python, as they are lent (native/fast_path.c)."""
+"""The Python side of the fast path, in which C re-runs executions (native/fast_path.c)."""
 
 from collections.abc import Callable
 
 from nnapi_shim import address, process
 from nnapi_shim.hints import Protocol
-from nnapi_shim.runtime.fast_path import Again, Lender
+from nnapi_shim.runtime.fast_path import FastRun, Publisher
 
-_take: Callable[[int], int]
+_reclaim: Callable[[int], int]
 _release: Callable[[int], int]
 _is_running: Callable[[int], int]
-_lend: Callable[[int, int, int, int], int] | None = None
-"""The functions of C; set when the library attaches."""
+_publish: Callable[[int, int, int, int], int] | None = None
+"""Functions of native/fast_path.c; set when the library attaches."""
 
 _dropping = process.lock()
 _released: list[tuple[int, object]] = []
-"""What was freed while it ran, by its handle, until somebody looks whether the run has ended."""
+"""Objects that were freed during a run, with their handles; dropped after the run has ended."""
 
 
-class _Lendable(Protocol):
-    def lend(self, lender: Lender) -> None: ...
+class _Publishable(Protocol):
+    def publish(self, publisher: Publisher) -> None: ...
 
 
 def use(table: int) -> None:
-    """Lend from now on, by the functions in a table of C (native/boot.h)."""
-    global _lend, _take, _release, _is_running
-    lend_, *others = address.words(table, "uintptr_t", 4)
-    _take, _release, _is_running = (address.function(at, "int(*)(uintptr_t)") for at in others)
-    _lend = address.function(lend_, "int(*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t)")
+    """Enable the fast path. table: address of `struct nn_fast_path` (native/boot.h)."""
+    global _publish, _reclaim, _release, _is_running
+    publish_, *others = address.words(table, "uintptr_t", 4)
+    _reclaim, _release, _is_running = (address.function(at, "int(*)(uintptr_t)") for at in others)
+    _publish = address.function(publish_, "int(*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t)")
 
 
-def lend(handle: int, item: _Lendable) -> None:
-    """Lend an object that has this handle, if it lets itself be lent."""
-    if _lend is not None:
-        item.lend(lambda again: _lent(handle, again))
+def publish(handle: int, item: _Publishable) -> None:
+    """Publish the object with this handle, if it can be re-run without Python."""
+    if _publish is not None:
+        item.publish(lambda run: _slot(handle, run))
 
 
-def _lent(handle: int, again: Again) -> "_Lent | None":
+def _slot(handle: int, run: FastRun) -> "_Slot | None":
     _drop_ended()
-    return _Lent(handle) if _lend is not None and _lend(handle, *again) else None
+    return _Slot(handle) if _publish is not None and _publish(handle, *run) else None
 
 
 def _drop_ended() -> None:
     if _released:
-        with _dropping:  # two that look at once would forget what still runs
+        with _dropping:  # concurrent calls would drop objects that are still running
             _released[:] = [entry for entry in _released if _is_running(entry[0])]
 
 
-class _Lent:
-    """As runtime.lending.Lent."""
+class _Slot:
+    """Implements runtime.fast_path.Slot."""
 
     __slots__ = ("_handle",)
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
-    def take_back(self) -> int:
-        """As Lent."""
-        return _take(self._handle)
+    def reclaim(self) -> int:
+        """As Slot."""
+        return _reclaim(self._handle)
 
     def is_running(self) -> bool:
-        """As Lent."""
+        """As Slot."""
         return bool(_is_running(self._handle))
 
     def release(self, item: object) -> None:
-        """As Lent."""
+        """As Slot."""
         _drop_ended()
         with _dropping:
             if _release(self._handle):

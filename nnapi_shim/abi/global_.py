@@ -1,7 +1,7 @@
 """ANeuralNetworks_*: the devices of this process.
 
-The functions that return a plain value (feature level, loop timeouts) are constants in C: an error
-code there would read as a level or a duration.
+The functions that return a plain value (feature level, loop timeouts) are constants in C, as an
+error code would be taken for a level or a duration.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def ANeuralNetworks_getDeviceCount(numDevices):
 
 @exported
 def ANeuralNetworks_getDevice(devIndex, device):
-    """A device by its number; the same handle every time."""
+    """The device at an index; always the same handle."""
     not_null(device=device)
     handles = device_handles()
     if devIndex >= len(handles):
@@ -37,7 +37,7 @@ def ANeuralNetworks_getDevice(devIndex, device):
 
 @exported
 def nnapi_shim_loadEverything():
-    """Load now what calls would load when they first need it."""
+    """Load all modules and libraries that calls load on demand."""
     from nnapi_shim.runtime.everything import load_everything
 
     load_everything()
@@ -45,8 +45,8 @@ def nnapi_shim_loadEverything():
 
 
 def listed_devices(handles: Sequence[int]) -> list[IDevice]:
-    """The devices behind a program's list: none NULL, none twice (UNEXPECTED_NULL, BAD_DATA)."""
-    found: dict[int, IDevice] = {}
+    """The devices of a list of handles; UNEXPECTED_NULL for NULL, BAD_DATA for duplicates."""
+    by_handle: dict[int, IDevice] = {}
     for position, handle in enumerate(handles):
         if not handle:
             raise NnapiError(
@@ -54,7 +54,7 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
                 f"device {position} of the list is NULL",
                 "device.list.null",
             )
-        if handle in found:
+        if handle in by_handle:
             raise bad_data(f"device {position} stands in the list twice", "device.list.twice")
-        found[handle] = devices[handle]
-    return list(found.values())
+        by_handle[handle] = devices[handle]
+    return list(by_handle.values())

@@ -1,6 +1,6 @@
-"""Calls with something around them, where the user asks for a capture or a trace.
+"""Wraps the exported functions for a capture or a trace.
 
-Asked once, when the library starts: without either, the table of functions is as it always is.
+The settings are read once, when the library starts; without them nothing is wrapped.
 """
 
 from collections.abc import Callable
@@ -11,17 +11,17 @@ from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hints import Any
 
 Watcher = Callable[[str, Callable[..., Any]], Callable[..., Any]]
-"""Takes the name of a function and the function, and gives one that does the same."""
+"""Wraps a function: (name, function) -> function with the same behaviour."""
 
 
 def watch_all(watcher: Watcher) -> None:
-    """Put a watcher around every exported function, before they are attached."""
+    """Wrap every exported function, before they are attached."""
     for name, function in EXPORTED.items():
         EXPORTED[name] = watcher(name, function)
 
 
 def code_of(error: BaseException | None) -> int:
-    """The result code that the program gets."""
+    """The result code returned to the program."""
     if error is None:
         return int(ResultCode.NO_ERROR)
     if isinstance(error, NnapiError):

@@ -8,7 +8,7 @@ from nnapi_shim.runtime.memory import FdMemory, HardwareBufferMemory, copy
 
 @exported
 def ANeuralNetworksMemory_createFromFd(size, protect, fd, offset, memory):
-    """Memory of a file; mapped when it is first used."""
+    """Create a memory of a file, which is mapped at its first use."""
     not_null(memory=memory)
     store_handle(memory, 0)
     store_handle(memory, memories.add(FdMemory(size, protect, fd, offset)))
@@ -17,7 +17,7 @@ def ANeuralNetworksMemory_createFromFd(size, protect, fd, offset, memory):
 
 @exported
 def ANeuralNetworksMemory_createFromAHardwareBuffer(ahwb, memory):
-    """Memory of a hardware buffer, which the program keeps as long as the memory."""
+    """Create a memory of a hardware buffer, which the program keeps alive."""
     not_null(memory=memory)
     store_handle(memory, 0)
     not_null(ahwb=ahwb)
@@ -27,7 +27,7 @@ def ANeuralNetworksMemory_createFromAHardwareBuffer(ahwb, memory):
 
 @exported
 def ANeuralNetworksMemory_createFromDesc(desc, memory):
-    """Memory of a device, for the roles of a finished descriptor."""
+    """Create a device memory for the roles of a finished descriptor."""
     not_null(memory=memory)
     store_handle(memory, 0)
     store_handle(memory, memories.add(memory_descs[desc].create_memory()))
@@ -44,5 +44,5 @@ def ANeuralNetworksMemory_copy(src, dst):
 
 @exported
 def ANeuralNetworksMemory_free(memory):
-    """Let a memory go; it stays mapped while executions use it."""
+    """Free a memory; it stays mapped while executions use it."""
     memories.remove(memory)

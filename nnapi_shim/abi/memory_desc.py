@@ -1,4 +1,4 @@
-"""ANeuralNetworksMemoryDesc_*: what memory of a device is for."""
+"""ANeuralNetworksMemoryDesc_*: descriptors of device memory."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, not_null_with_length, store_handle, uint32s
@@ -8,7 +8,7 @@ from nnapi_shim.runtime.memory_desc import MemoryDesc
 
 @exported
 def ANeuralNetworksMemoryDesc_create(desc):
-    """An empty memory descriptor."""
+    """Create an empty memory descriptor."""
     not_null(desc=desc)
     store_handle(desc, 0)
     store_handle(desc, memory_descs.add(MemoryDesc()))
@@ -17,13 +17,13 @@ def ANeuralNetworksMemoryDesc_create(desc):
 
 @exported
 def ANeuralNetworksMemoryDesc_free(desc):
-    """Let a memory descriptor go; memories made from it stay."""
+    """Free a memory descriptor; memories made from it stay."""
     memory_descs.remove(desc)
 
 
 @exported
 def ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, index, frequency):
-    """The memory is to be an input of executions of this compilation; before finish."""
+    """Add a role: input of executions of this compilation; before finish."""
     not_null(desc=desc, compilation=compilation)
     memory_descs[desc].add_role(compilations[compilation], "input", index, frequency)
     return NO_ERROR
@@ -31,7 +31,7 @@ def ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, index, frequency):
 
 @exported
 def ANeuralNetworksMemoryDesc_addOutputRole(desc, compilation, index, frequency):
-    """The memory is to be an output of executions of this compilation; before finish."""
+    """Add a role: output of executions of this compilation; before finish."""
     not_null(desc=desc, compilation=compilation)
     memory_descs[desc].add_role(compilations[compilation], "output", index, frequency)
     return NO_ERROR
@@ -39,11 +39,13 @@ def ANeuralNetworksMemoryDesc_addOutputRole(desc, compilation, index, frequency)
 
 @exported
 def ANeuralNetworksMemoryDesc_setDimensions(desc, rank, dimensions):
-    """Dimensions of what the memory will hold; before finish."""
+    """Set the dimensions of the contents; before finish."""
     not_null(desc=desc)
     not_null_with_length(dimensions, rank, "dimensions")
     item = memory_descs[desc]
-    item.set_dimensions(tuple(iter(uint32s(dimensions, rank))))  # iter: `rank` may not be true
+    item.set_dimensions(
+        tuple(iter(uint32s(dimensions, rank)))
+    )  # iter: the array may be shorter than `rank`
     return NO_ERROR
 
 

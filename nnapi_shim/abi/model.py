@@ -1,4 +1,4 @@
-"""ANeuralNetworksModel_*: models, and the operands and operations in them."""
+"""ANeuralNetworksModel_*: models with their operands and operations."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
@@ -32,13 +32,13 @@ def ANeuralNetworksModel_create(model):
 
 @exported
 def ANeuralNetworksModel_free(model):
-    """Let a model go; compilations that were made from it keep what they need."""
+    """Free a model; its compilations stay valid."""
     models.remove(model)
 
 
 @exported
 def ANeuralNetworksModel_finish(model):
-    """Check the whole model; it cannot be changed afterwards."""
+    """Validate the whole model; it cannot be changed afterwards."""
     models[model].finish()
     return NO_ERROR
 
@@ -54,7 +54,7 @@ def ANeuralNetworksModel_addOperand(model, type):
 
 @exported
 def ANeuralNetworksModel_setOperandValue(model, index, buffer, length):
-    """Give an operand a constant value, or omit it (NULL, 0)."""
+    """Set the constant value of an operand, or omit it (NULL, 0)."""
     if not (model and buffer):
         not_null(model=model)
         not_null_with_length(buffer, length, "buffer")
@@ -64,7 +64,7 @@ def ANeuralNetworksModel_setOperandValue(model, index, buffer, length):
 
 @exported
 def ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, index, channelQuant):
-    """Give a per-channel quantized operand its scales."""
+    """Set the scales of a per-channel quantized operand."""
     not_null(model=model, channelQuant=channelQuant)
     models[model].set_operand_symm_per_channel_quant_params(index, *channel_quant(channelQuant))
     return NO_ERROR
@@ -72,7 +72,7 @@ def ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, index, chann
 
 @exported
 def ANeuralNetworksModel_setOperandValueFromMemory(model, index, memory, offset, length):
-    """Give an operand a constant value that lies in a memory object."""
+    """Set the constant value of an operand to a region of a memory object."""
     not_null(model=model, memory=memory)
     models[model].set_operand_value_from_memory(index, memories[memory], offset, length)
     return NO_ERROR
@@ -80,7 +80,7 @@ def ANeuralNetworksModel_setOperandValueFromMemory(model, index, memory, offset,
 
 @exported
 def ANeuralNetworksModel_setOperandValueFromModel(model, index, value):
-    """Let an operand refer to a finished model."""
+    """Set the value of an operand to a finished model."""
     not_null(model=model, value=value)
     models[model].set_operand_value_from_model(index, models[value])
     return NO_ERROR
@@ -104,7 +104,7 @@ def ANeuralNetworksModel_addOperation(model, type, inputCount, inputs, outputCou
 
 @exported
 def ANeuralNetworksModel_identifyInputsAndOutputs(model, inputCount, inputs, outputCount, outputs):
-    """Say which operands are the inputs and outputs of the model."""
+    """Set the inputs and outputs of the model."""
     not_null(model=model, inputs=inputs, outputs=outputs)
     models[model].identify_inputs_and_outputs(
         uint32s(inputs, inputCount), uint32s(outputs, outputCount)
@@ -121,12 +121,12 @@ def ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, allow):
 
 @exported
 def ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, numDevices, supportedOps):
-    """For each operation of a finished model: whether one of the devices runs it."""
+    """For each operation of a finished model: whether one of the devices supports it."""
     not_null(model=model, devices=devices, supportedOps=supportedOps)
     if numDevices == 0:
         raise bad_data("numDevices is 0", "device.list.empty")
     item = models[model]
-    # The model's state comes before the devices here (api-semantics.md 1).
+    # The state of the model is checked before the devices (api-semantics.md 1).
     item.require_finished()
     result = supported_operations(item, listed_devices(pointers(devices, numDevices)))
     for number, supported in enumerate(result):

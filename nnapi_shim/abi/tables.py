@@ -24,10 +24,10 @@ _device_handles: dict[str, list[int]] = {}
 
 
 def device_handles() -> list[int]:
-    """The handles of the listed devices, the same for the life of the process."""
+    """The handles of the listed devices, constant for the process."""
     handles = _device_handles.get("all")
     if handles is None:
-        # Of threads that race for the first call, one wins; the others drop what they made.
+        # If threads race for the first call, one wins; the others drop their handles.
         fresh = [devices.add(device) for device in listed_devices()]
         handles = _device_handles.setdefault("all", fresh)
         if handles is not fresh:

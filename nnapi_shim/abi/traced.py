@@ -1,4 +1,4 @@
-"""NNAPI_SHIM_TRACE: the calls of a program as slices of a trace, and what they cause."""
+"""NNAPI_SHIM_TRACE: records calls of the program, and their internal work, as slices of a trace."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,7 +13,7 @@ from nnapi_shim.runtime.traced import trace_all
 
 
 def tracer() -> Watcher | None:
-    """What traces calls; None where the trace cannot be written, which was told."""
+    """The tracer of calls; None, after a warning, if the trace cannot be written."""
     trace = recording.opened()
     if trace is None:
         return None

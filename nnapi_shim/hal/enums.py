@@ -1,4 +1,4 @@
-"""The enumerations of the specification, names without the header's prefix, values as in it.
+"""The enumerations of the specification: names without the prefix of the header, same values.
 
 A test compares every value with include/android/NeuralNetworksTypes.h.
 """
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ResultCode(IntEnum):
-    """What every exported `int` function returns."""
+    """Result code of every exported `int` function."""
 
     NO_ERROR = 0
     OUT_OF_MEMORY = 1
@@ -178,7 +178,7 @@ class PaddingCode(IntEnum):
 
 
 class ExecutionPreference(IntEnum):
-    """What a compilation optimises for."""
+    """Optimization goal of a compilation."""
 
     LOW_POWER = 0
     FAST_SINGLE_ANSWER = 1
@@ -217,11 +217,11 @@ class FeatureLevel(IntEnum):
 
 
 RUNTIME_LEVEL = FeatureLevel.LEVEL_8
-"""That of the runtime and of the devices that come with it; native/values.c has it for C."""
+"""Feature level of the runtime and the built-in devices; native/values.c has it for C."""
 
 
 class DurationCode(IntEnum):
-    """Which duration of an execution is asked for."""
+    """Kind of duration of an execution."""
 
     DURATION_ON_HARDWARE = 0
     DURATION_IN_DRIVER = 1
@@ -230,7 +230,7 @@ class DurationCode(IntEnum):
 
 
 class OperandLifeTime(IntEnum):
-    """Where the value of an operand comes from (HAL 1.3 names)."""
+    """Source of the value of an operand (HAL 1.3 names)."""
 
     TEMPORARY_VARIABLE = 0
     SUBGRAPH_INPUT = 1

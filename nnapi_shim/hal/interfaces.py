@@ -1,7 +1,7 @@
-"""The canonical device interface: what the runtime asks of every device.
+"""The canonical device interface, which every device implements.
 
-Methods keep the HAL spelling. Every method may raise NnapiError with the result code that the
-program gets to see, and the id of a rule of its own (`driver.my-device.no-memory`).
+Methods keep the HAL spelling. Every method may raise NnapiError with the result code for the
+program, and a rule id of the device (`driver.my-device.no-memory`).
 """
 
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
@@ -19,17 +19,17 @@ from nnapi_shim.hints import Protocol
 
 
 class IBuffer(Protocol):
-    """Memory that a device has allocated for the roles that its descriptor names."""
+    """Memory that a device allocated for the roles of a descriptor."""
 
     def copyTo(self, address: int, length: int) -> None:
         """Write the contents to `length` bytes at `address`."""
 
     def copyFrom(self, address: int, length: int, dimensions: Dimensions) -> None:
-        """Take `length` bytes from `address` as contents with these dimensions."""
+        """Read the contents, with these dimensions, from `length` bytes at `address`."""
 
 
 class IExecution(Protocol):
-    """A request bound to a prepared model; may be computed any number of times, one at a time."""
+    """A request bound to a prepared model; can be computed repeatedly, not concurrently."""
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """Run it on the calling thread.
@@ -39,7 +39,7 @@ class IExecution(Protocol):
 
 
 class IPreparedModel(Protocol):
-    """A model made ready for a device. Thread-safe: any number of executions may be in flight."""
+    """A model compiled for a device. Thread-safe: executions may run concurrently."""
 
     def createReusableExecution(
         self, request: Request, measure: bool, loop_timeout_ns: int
@@ -64,9 +64,9 @@ class IDevice(Protocol):
         """Speed relative to the CPU fallback, by operand type."""
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
-        """For every operation of the main graph, whether this device runs it.
+        """For every operation of the main graph, whether this device supports it.
 
-        Looks at types, forms and levels, never at values: a bad value fails when it is reached.
+        Depends on types, forms and levels, never on values: a bad value fails at run time.
         """
 
     def prepareModel(
@@ -77,21 +77,21 @@ class IDevice(Protocol):
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> IPreparedModel:
-        """Make a finished model ready to run. A bad value does not fail here but in compute.
+        """Compile a finished model. Bad values fail in compute, not here.
 
-        cache: where to look for what an earlier call has left, and to leave what this one makes;
-            that this is not possible, or of no use, is no error.
+        cache: where to load an earlier compilation from, and to store this one; failures of the
+            cache are no errors.
         """
 
     def wait(self) -> None:
-        """Return when the device is ready to work; raises UNAVAILABLE_DEVICE when it is gone."""
+        """Wait until the device is ready; raises UNAVAILABLE_DEVICE if it is gone."""
 
 
 class IExtendedDevice(IDevice, Protocol):
-    """A device that brings extensions; other devices lack the method."""
+    """A device with extensions; other devices lack the method."""
 
     def getSupportedExtensions(self) -> tuple[Extension, ...]:
-        """The extensions that it knows; always the same ones."""
+        """The supported extensions; constant."""
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a part of a model takes along: operations renumbered, constants, memories, graphs."""
+"""Builds partitions of a model: renumbers operations, copies constants, memories and graphs."""
 
 from collections.abc import Mapping
 
@@ -8,20 +8,20 @@ from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, 
 L = OperandLifeTime
 
 _ALIGNMENT = 64
-"""Of constants that are larger, in bytes; of others it is that of the largest element."""
+"""Alignment in bytes of constants larger than this; others have _ELEMENT_ALIGNMENT."""
 _ELEMENT_ALIGNMENT = 8
 
 
-def renumbered(item: Operation, places: Mapping[int, int]) -> Operation:
-    """An operation of a model in a part of it; places: of its operands there."""
+def renumbered(item: Operation, indexes: Mapping[int, int]) -> Operation:
+    """The operation with the operand indexes of a partition; indexes: old index to new index."""
     return item._replace(
-        inputs=tuple([places[index] for index in item.inputs]),
-        outputs=tuple([places[index] for index in item.outputs]),
+        inputs=tuple([indexes[index] for index in item.inputs]),
+        outputs=tuple([indexes[index] for index in item.outputs]),
     )
 
 
 class Contents:
-    """The constants, pools and graphs of a model that a part of it needs."""
+    """The constants, pools and graphs of a model that a partition needs."""
 
     def __init__(self, source: Model) -> None:
         self._source = source
@@ -32,7 +32,7 @@ class Contents:
         self._referenced: list[Subgraph] = []
 
     def moved(self, operand: Operand) -> Operand:
-        """An operand whose constant, or graph, is among those of the part."""
+        """An operand with the location of its constant or graph in the partition."""
         where = operand.location
         if operand.lifetime is L.CONSTANT_COPY:
             where = self._constant(where)
@@ -48,18 +48,20 @@ class Contents:
         return operand._replace(location=where)
 
     def _constant(self, where: DataLocation) -> DataLocation:
-        found = self._moved.get(where)
-        if found is None:
+        moved = self._moved.get(where)
+        if moved is None:
             alignment = _ALIGNMENT if where.length > _ALIGNMENT else _ELEMENT_ALIGNMENT
             self._values += bytes(-len(self._values) % alignment)
-            found = self._moved[where] = where._replace(offset=len(self._values))
+            moved = self._moved[where] = where._replace(offset=len(self._values))
             data = memoryview(self._source.operand_values)
             self._values += data[where.offset : where.offset + where.length]
-        return found
+        return moved
 
     def _graph(self, number: int) -> int:
-        """Index of a referenced graph; it comes with all that it refers to."""
-        for needed in sorted(self._not_moved(number)):  # what a graph refers to stands before it
+        """Index of a referenced graph, which is copied with all graphs that it refers to."""
+        for needed in sorted(
+            self._not_moved(number)
+        ):  # topological order: a graph follows those that it refers to
             graph = self._source.referenced[needed]
             operands = tuple([self.moved(operand) for operand in graph.operands])
             self._graphs[needed] = len(self._referenced)
@@ -67,20 +69,20 @@ class Contents:
         return self._graphs[number]
 
     def _not_moved(self, number: int) -> set[int]:
-        """A referenced graph and those that it refers to, as far as they are still to come."""
-        found: set[int] = set()
+        """A referenced graph and those that it refers to, except those already copied."""
+        needed: set[int] = set()
         rest = [number]
         while rest:
             number = rest.pop()
-            if number in self._graphs or number in found:
+            if number in self._graphs or number in needed:
                 continue
-            found.add(number)
+            needed.add(number)
             operands = self._source.referenced[number].operands
             rest += [other.location.offset for other in operands if other.lifetime is L.SUBGRAPH]
-        return found
+        return needed
 
     def model(self, main: Subgraph) -> Model:
-        """The part as a model."""
+        """The partition as a model."""
         return self._source._replace(
             main=main,
             referenced=tuple(self._referenced),

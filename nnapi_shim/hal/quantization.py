@@ -25,10 +25,10 @@ ELEMENT_BYTES: dict[int, int] = {
     T.OEM_SCALAR: 0,
     T.TENSOR_OEM_BYTE: 1,
 }
-"""Bytes of one element. Types of extensions are added when a model first has one."""
+"""Bytes per element. Extension types are added at their first use in a model."""
 
 SCALARS: set[int] = {T.FLOAT32, T.INT32, T.UINT32, T.BOOL, T.FLOAT16, T.MODEL, T.OEM_SCALAR}
-"""Types without dimensions. Those of extensions are added as in ELEMENT_BYTES."""
+"""Types without dimensions. Extension types are added as in ELEMENT_BYTES."""
 
 STRUCT_CODES = {
     T.FLOAT32: "f",

@@ -1,6 +1,6 @@
-"""The data that the runtime and the devices exchange: the canonical HAL at feature level 8.
+"""Data exchanged by the runtime and the devices: the canonical HAL at feature level 8.
 
-Names are those of the HAL; fields are in snake_case. All of it is immutable.
+Names are those of the HAL, with fields in snake_case. All objects are immutable.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class SymmPerChannelQuantParams(NamedTuple):
 
 
 class DataLocation(NamedTuple):
-    """Where a constant lies: `length` bytes from `offset` of Model.pools[pool_index], or of
+    """Location of a constant: `length` bytes from `offset` of Model.pools[pool_index], or of
     Model.operand_values when the lifetime is CONSTANT_COPY. For a SUBGRAPH operand `offset` is
     the index in Model.referenced.
     """
@@ -32,7 +32,7 @@ class DataLocation(NamedTuple):
 
 
 class ExtensionOperandType(NamedTuple):
-    """An operand type of an extension: its code there, and what an element of it needs."""
+    """An operand type of an extension: its code in the extension, and its element size."""
 
     type: int
     is_tensor: bool
@@ -40,8 +40,8 @@ class ExtensionOperandType(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """What a device knows beyond the specification: a name such as "com.example.sorting", and the
-    operand types of that name. Its operations are not described; they are the device's to judge.
+    """An extension of a device: a name such as "com.example.sorting", and its operand types. Its
+    operations are not described; the device validates them.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Extension(NamedTuple):
 
 
 class ExtensionAttribute(NamedTuple):
-    """What a program tells a device about a compilation or an execution."""
+    """An extension attribute of a compilation or an execution, for the device."""
 
     extension: str
     code: int
@@ -57,7 +57,7 @@ class ExtensionAttribute(NamedTuple):
 
 
 class ExtensionType(int):
-    """Operand type of an extension, in place of an OperandType: its number in this process."""
+    """Operand type of an extension, used like an OperandType: its number in this process."""
 
     name: str
     """For messages."""
@@ -90,7 +90,7 @@ class Operation(NamedTuple):
 
 
 class Subgraph(NamedTuple):
-    """A graph: `operations` stand in an order in which they can run."""
+    """A graph; `operations` are in topological order."""
 
     operands: tuple[Operand, ...]
     operations: tuple[Operation, ...]
@@ -101,8 +101,7 @@ class Subgraph(NamedTuple):
 class Model(NamedTuple):
     """A finished model: the main graph, the graphs that IF and WHILE refer to, its constants.
 
-    Each of `referenced` stands behind those that it refers to itself, so that whoever looks at all
-    of them in their order has seen what a graph refers to when it comes to the graph.
+    `referenced` is in topological order: each graph follows those that it refers to.
     """
 
     main: Subgraph
@@ -111,20 +110,20 @@ class Model(NamedTuple):
     pools: tuple["Pool", ...] = ()
     relax_computation_float32_to_float16: bool = False
     extension_prefixes: tuple[tuple[str, int], ...] = ()
-    """Name and prefix of all extensions that it may use: the upper 16 bits of types."""
+    """Name and prefix of extensions that it may use; a prefix is the upper 16 bits of a type."""
     extension_attributes: tuple[ExtensionAttribute, ...] = ()
 
 
 class Pool:
     """Memory of the program that holds constants or arguments.
 
-    `map()` gives its address and size in bytes and keeps it mapped until the pool is let go;
-    raises NnapiError UNMAPPABLE when that is not possible.
+    `map()` returns the address of its `size` bytes, and keeps it mapped for the lifetime of the
+    pool; raises NnapiError UNMAPPABLE.
     """
 
     size: int
     since = 1
-    """Feature level of the first HAL that knows this kind of memory."""
+    """Feature level of the first HAL with this kind of memory."""
 
     def map(self) -> int:
         """Address of the first byte."""
@@ -143,8 +142,8 @@ class RequestArgument(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Arguments of a run, in the order of the model's inputs and outputs. Whoever runs it keeps
-    the memory alive.
+    """Arguments of a run, in the order of the inputs and outputs of the model. The caller keeps the
+    memory alive.
     """
 
     inputs: tuple[RequestArgument, ...]
@@ -153,7 +152,7 @@ class Request(NamedTuple):
 
 
 class OutputShape(NamedTuple):
-    """Dimensions that an output turned out to have, and whether its buffer could hold it."""
+    """Computed dimensions of an output, and whether its buffer was large enough."""
 
     dimensions: Dimensions
     is_sufficient: bool = True
@@ -170,7 +169,7 @@ NO_TIMING = Timing()
 
 
 class ExecutionResult(NamedTuple):
-    """Outcome of a run: NONE or OUTPUT_INSUFFICIENT_SIZE; everything else is an NnapiError."""
+    """Outcome of a run: NONE or OUTPUT_INSUFFICIENT_SIZE; other failures raise NnapiError."""
 
     status: ErrorStatus
     output_shapes: Sequence[OutputShape]
@@ -178,9 +177,7 @@ class ExecutionResult(NamedTuple):
 
 
 class CacheHandles(NamedTuple):
-    """Where a device may keep a prepared model: a folder, and the 32 bytes that the program knows
-    the model by.
-    """
+    """Cache location of a prepared model: a folder, and the 32-byte token of the program."""
 
     directory: str
     token: bytes
@@ -194,7 +191,7 @@ class PerformanceInfo(NamedTuple):
 
 
 class Capabilities(NamedTuple):
-    """What a device says of its speed, by use."""
+    """Performance of a device, by operand type and construct."""
 
     relaxed_float32_to_float16_performance_scalar: PerformanceInfo
     relaxed_float32_to_float16_performance_tensor: PerformanceInfo
@@ -213,7 +210,7 @@ def within_extension(model: Model, type: int) -> tuple[str, int]:
 
 
 def same_for_all(performance: PerformanceInfo) -> Capabilities:
-    """What a device says that is as fast at everything."""
+    """Capabilities with one figure for everything."""
     each = dict.fromkeys(OperandType, performance)
     return Capabilities(performance, performance, each, performance, performance)
 

@@ -1,4 +1,4 @@
-"""HAL 1.0 (feature level 1): its types and interfaces, spelled exactly as they are there.
+"""HAL 1.0 (feature level 1): its types and interfaces, in the original spelling.
 
 Vectors are tuples, structs are named tuples. A HIDL `memory` is a Pool. A method that returns
 several values in HIDL returns a tuple.
@@ -68,7 +68,7 @@ class FusedActivationFunc(IntEnum):
 
 
 class OperandLifeTime(IntEnum):
-    """Who gives an operand its value, and how long it lives."""
+    """Source and lifetime of the value of an operand."""
 
     TEMPORARY_VARIABLE = 0
     MODEL_INPUT = 1
@@ -79,7 +79,7 @@ class OperandLifeTime(IntEnum):
 
 
 class DeviceStatus(IntEnum):
-    """What a device is doing."""
+    """Status of a device."""
 
     AVAILABLE = 0
     BUSY = 1
@@ -88,7 +88,7 @@ class DeviceStatus(IntEnum):
 
 
 class ErrorStatus(IntEnum):
-    """Outcome of a call or of the work that it started."""
+    """Outcome of a call or of its asynchronous work."""
 
     NONE = 0
     DEVICE_UNAVAILABLE = 1
@@ -123,7 +123,7 @@ class Operand(NamedTuple):
     """An operand of a model.
 
     dimensions: () for a scalar; one entry or more for a tensor, 0 for one that is not known.
-    numberOfConsumers: how often operations list it as an input.
+    numberOfConsumers: number of uses as an input of operations.
     scale: of TENSOR_QUANT8_ASYMM and TENSOR_INT32. zeroPoint: of TENSOR_QUANT8_ASYMM.
     location: of a constant: in Model.operandValues, with poolIndex 0, when the lifetime is
         CONSTANT_COPY, in Model.pools when it is CONSTANT_REFERENCE; else all zero.
@@ -147,11 +147,11 @@ class Operation(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A graph and its constants; what may be missing are dimensions.
+    """A graph and its constants; dimensions may be unknown.
 
-    operations: in an order in which they can run.
+    operations: in topological order.
     inputIndexes, outputIndexes: at least one each.
-    operandValues: the constants with lifetime CONSTANT_COPY. pools: what the others lie in.
+    operandValues: the constants with lifetime CONSTANT_COPY. pools: memory of the others.
     """
 
     operands: tuple[Operand, ...]
@@ -187,10 +187,10 @@ class Request(NamedTuple):
 
 
 class IExecutionCallback(Protocol):
-    """Told how a run ended."""
+    """Callback for the end of a run."""
 
     def notify(self, status: ErrorStatus) -> None:
-        """Called exactly once for each IPreparedModel.execute, also for one that cannot start.
+        """Called exactly once per IPreparedModel.execute, also if it cannot start.
 
         status: NONE; DEVICE_UNAVAILABLE when the device is offline or busy; GENERAL_FAILURE;
             OUTPUT_INSUFFICIENT_SIZE when a buffer cannot hold its output; INVALID_ARGUMENT.
@@ -198,21 +198,21 @@ class IExecutionCallback(Protocol):
 
 
 class IPreparedModel(Protocol):
-    """A model that is ready to run."""
+    """A compiled model."""
 
     def execute(self, request: Request, callback: IExecutionCallback) -> ErrorStatus:
-        """Check a request and start it; returns how the start went.
+        """Validate a request and start it; returns the status of the start.
 
-        The work may go on after the return. However it ends, and also if it never starts,
-        `callback` hears of it exactly once. Any number of calls may be under way at a time.
+        May be asynchronous. `callback` is called exactly once, also if the start fails. Calls may
+        be concurrent.
         """
 
 
 class IPreparedModelCallback(Protocol):
-    """Told when a model is prepared."""
+    """Callback for the end of a preparation."""
 
     def notify(self, status: ErrorStatus, preparedModel: IPreparedModel | None) -> None:
-        """Called exactly once for each prepareModel, also for one that cannot start.
+        """Called exactly once per prepareModel, also if it cannot start.
 
         preparedModel: None unless status is NONE.
         """
@@ -222,21 +222,19 @@ class IDevice(Protocol):
     """A device of HAL 1.0."""
 
     def getCapabilities(self) -> tuple[ErrorStatus, Capabilities]:
-        """How fast it is; the second value counts when the first is NONE."""
+        """Status and performance; the second value is valid if the first is NONE."""
 
     def getSupportedOperations(self, model: Model) -> tuple[ErrorStatus, tuple[bool, ...]]:
-        """For every operation of `model`, in its order, whether the device runs it.
+        """For every operation of `model`, in its order, whether the device supports it.
 
-        The status is INVALID_ARGUMENT for a model that is not valid, and the answers are empty
-        then.
+        For an invalid model the status is INVALID_ARGUMENT and the list is empty.
         """
 
     def prepareModel(self, model: Model, callback: IPreparedModelCallback) -> ErrorStatus:
-        """Check a model and start to prepare it; returns how the start went.
+        """Validate a model and start to prepare it; returns the status of the start.
 
-        The work may go on after the return. However it ends, and also if it never starts,
-        `callback` hears of it exactly once.
+        May be asynchronous. `callback` is called exactly once, also if the start fails.
         """
 
     def getStatus(self) -> DeviceStatus:
-        """What the device is doing now."""
+        """The status of the device."""

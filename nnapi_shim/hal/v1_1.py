@@ -1,4 +1,4 @@
-"""HAL 1.1 (feature level 2): what it changes of HAL 1.0; everything else is taken from there."""
+"""HAL 1.1 (feature level 2): its changes to HAL 1.0."""
 
 from enum import IntEnum
 
@@ -52,7 +52,7 @@ class OperationType(IntEnum):
 
 
 class ExecutionPreference(IntEnum):
-    """What a prepared model is optimised for."""
+    """Optimization goal of a prepared model."""
 
     LOW_POWER = 0
     FAST_SINGLE_ANSWER = 1
@@ -60,7 +60,7 @@ class ExecutionPreference(IntEnum):
 
 
 class Capabilities(NamedTuple):
-    """Those of 1.0, and the performance on float32 data computed as if it were float16."""
+    """As in 1.0, with the performance on float32 data with relaxed (float16) precision."""
 
     float32Performance: v1_0.PerformanceInfo
     quantized8Performance: v1_0.PerformanceInfo

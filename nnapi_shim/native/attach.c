@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads the half of the library that cffi made, a Python extension module, and takes the addresses
- * of its functions, one for each exported function that Python answers.
+ * Loads the extension module that cffi generated, and stores the addresses of its functions, one for
+ * each exported function that Python implements.
  *
- * An extension module and not cffi's embedding: one file serves every version of Python, and when
- * cffi's own start-up fails, it answers 0 for every function, which is NO_ERROR. Here, a function is
- * called only after all of them have been attached.
+ * An extension module instead of the embedding mode of cffi: one library serves every version of Python,
+ * and after a failed start-up cffi returns 0 from every function, which is NO_ERROR. Here, functions are
+ * called only after all of them are attached.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 struct nn_calls nn_calls;
 
-/* Whether the package is of the library's version: another may come first on a program's path. */
+/* Whether the package has the version of the library: another may come first on the path. */
 static bool is_of_this_version(void)
 {
     const struct nn_libpython *py = nn_py();
@@ -41,8 +41,8 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, lending, is_privileged, is_ours): the address of the
- * half's table of functions. */
+/* nnapi_shim.abi.attach(file, store_error, print, fast_path, is_privileged, is_ours): the address of the
+ * table of functions of the module. */
 static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
@@ -51,7 +51,7 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
         abi, "attach", "sKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
-        (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_lending,
+        (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_fast_path,
         getauxval(AT_SECURE) != 0, is_ours);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
@@ -80,7 +80,7 @@ bool nn_is_importing(void)
 bool nn_attach(const struct nn_location *location, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
-    /* Looked for first, because cffi reports its absence in twenty lines. */
+    /* Checked first, as the error message of cffi has twenty lines. */
     PyObject *backend = py->PyImport_ImportModule("_cffi_backend");
     if (backend == NULL) {
         char what[PATH_MAX + 256];

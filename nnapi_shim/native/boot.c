@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Start-up of libneuralnetworks.so. Loading the library does next to nothing; the first call of a
- * function that is written in Python starts the interpreter and imports the package. Most programs
+ * Start-up of libneuralnetworks.so. Loading the library starts nothing; the first call of a
+ * function that Python implements starts the interpreter and imports the package. Most programs
  * that link the Neural Networks API call it late or never.
  *
- * Where the package comes from, in this order:
+ * Search order of the package:
  *   NNAPI_SHIM_HOME, if set: the folder that holds the package nnapi_shim (a checkout, or a
- *   site-packages folder), and whose .venv, if it has one, holds what the package needs;
+ *   site-packages folder), and whose .venv, if it exists, holds the dependencies;
  *   libneuralnetworks.location, the file that the build puts beside the library (see location.c).
- * PYTHONPATH, PYTHONHOME, an activated environment and the current folder never matter. Which Python
- * runs it, find_python.c says.
+ * PYTHONPATH, PYTHONHOME, an activated environment and the current folder are ignored. find_python.c
+ * chooses the Python.
  *
  * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
  */
@@ -29,9 +29,9 @@
 enum state { UNTRIED, READY, FAILED, ENDED };
 
 static _Atomic enum state state = UNTRIED;
-/* Guards start-up. It also tells a thread that comes back here from within start-up (EDEADLK). */
+/* Guards start-up. An error-checking mutex: it detects recursion from within start-up (EDEADLK). */
 static pthread_mutex_t start_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-/* Whether the interpreter is ours; if not, forks are the business of the program that runs it. */
+/* Whether the library started the interpreter; if not, the program handles forks. */
 static bool owns_python = false;
 
 static bool python_is_alive(void)
@@ -40,8 +40,8 @@ static bool python_is_alive(void)
     return py->Py_IsInitialized() && !py->Py_IsFinalizing();
 }
 
-/* PyGILState_Check() without its exception: that one says yes to every thread as soon as the
- * program has made a subinterpreter. Says no before Python is known. */
+/* PyGILState_Check() without its exception: it returns 1 on every thread after the program has created
+ * a subinterpreter. False before Python is known. */
 bool nn_holds_python(void)
 {
     const struct nn_libpython *py = nn_py();
@@ -51,16 +51,16 @@ bool nn_holds_python(void)
     return mine != NULL && mine == py->PyThreadState_GetUnchecked();
 }
 
-/* Gives the GIL up if this thread holds it. */
+/* Releases the GIL if this thread holds it. */
 static PyThreadState *suspend(void)
 {
     return nn_holds_python() ? nn_py()->PyEval_SaveThread() : NULL;
 }
 
 /*
- * Takes start_lock: 0; EDEADLK where this thread has it. A thread that holds the GIL must not wait for
- * it, as the one that has the lock needs the GIL to get on: EBUSY. Before Python is known nobody can
- * tell who holds the GIL, and nobody needs it: then it waits in small steps.
+ * Takes start_lock. Returns 0; EDEADLK if this thread holds it; EBUSY if it is taken and this thread
+ * holds the GIL, which the owner of the lock needs. Before Python is known, the owner of the GIL is
+ * unknown, so it waits in small steps.
  */
 static int take_start_lock(void)
 {
@@ -75,8 +75,8 @@ static int take_start_lock(void)
     }
 }
 
-/* Py_Finalize() by the program: what was attached is gone, and a second Py_Initialize() does not
- * bring it back. */
+/* Py_Finalize() by the program: the attached functions are gone, also after a second
+ * Py_Initialize(). */
 static void python_has_ended(void)
 {
     atomic_store(&state, ENDED);
@@ -107,9 +107,9 @@ static bool start(PyThreadState **suspended)
 }
 
 /*
- * A signal's handler may fork. The child and its parent then share the files and folders that are
- * being read, with one place in them: what one reads the other does not get. So signals wait while
- * Python starts, but those of what the thread does itself (signals.py does the same for imports).
+ * A signal handler may fork. Child and parent then share the file offsets of the files and folders
+ * that are being read: each misses what the other has read. So signals are blocked while Python
+ * starts, except synchronous ones (signals.py does the same for imports).
  */
 static void defer_signals(sigset_t *kept)
 {
@@ -159,10 +159,10 @@ static bool is_up(void)
     return true;
 }
 
-/* What Python needs of a thread's stack: errors within imports go deepest. */
+/* The stack that Python needs, in bytes: errors within imports need most. */
 enum { STACK_NEEDED = 96 << 10, STACK_ADVISED = 256 << 10 };
 
-/* Where the stack of a thread ends; 0 before that is known, 1 where it cannot be told. */
+/* The end of the stack of a thread; 0 before it is known, 1 if it cannot be determined. */
 static __thread uintptr_t stack_end;
 
 static __attribute__((noinline, cold)) void find_stack_end(void)
@@ -179,8 +179,8 @@ static __attribute__((noinline, cold)) void find_stack_end(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* Whether a call has room here. Where a program runs on a stack of its own making, as coroutines do,
- * nobody can tell, and it is believed. */
+/* Whether the stack has room for a call. For a stack that the program allocated, such as that of a
+ * coroutine, this is unknown and assumed. */
 static inline bool has_stack(uintptr_t here)
 {
     if (__builtin_expect(stack_end == 0, 0))
@@ -197,18 +197,18 @@ static __attribute__((noinline, cold)) bool refuse_for_stack(uintptr_t here)
 }
 
 /*
- * Python has a state for each thread. cffi lets Python make it in a thread's first call, and notes at the
- * thread's end that it is to be freed; both take locks that have nothing to do with the GIL, and a child that is
- * forked meanwhile would find them taken for good. So a thread does both inside this gate, and a fork closes it.
+ * Python has a state per thread. cffi creates it in the first call of a thread, and marks it for release
+ * at the end of the thread. Both take locks other than the GIL, which would stay locked in a child that is
+ * forked meanwhile. So both happen inside this gate, and a fork closes it.
  *
- * At its end a thread goes in when the first destructors of its thread-specific data are called, cffi's among
- * them, and out when they are called again.
+ * At its end, a thread enters the gate in the first round of destructors of thread-specific data, which
+ * includes that of cffi, and leaves it in the second round.
  */
 static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_key_t end_key;
 static bool has_end_key;
-static char first_round, second_round; /* what a thread has under that key */
+static char first_round, second_round; /* values of a thread for that key */
 static __thread bool is_known, is_in_gate;
 
 static void enter_gate(void)
@@ -265,16 +265,16 @@ bool nn_enter(int *cancel_state)
  * start-up of another thread would be a deadlock there, so the child gets a fresh lock instead. So it
  * does where the thread forks from within start-up.
  *
- * It also waits until no other thread is importing a module: what is half imported when a child is
- * forked stays so there, and locked; and until none is inside the gate. But not for ever, as that import
- * may wait for what the program holds while it forks, and so may what a thread does at its end.
+ * It also waits until no other thread imports a module, as a partial import stays partial and locked in
+ * the child, and until no thread is inside the gate. The wait has a time limit, as the import or the end
+ * of a thread may wait for a lock that the program holds while it forks.
  */
 enum fork_kind { FORK_INSIDE_PYTHON, FORK_WITHOUT_PYTHON, FORK_OWN_PYTHON };
 enum { LONGEST_IMPORT_MS = 10000, LONGEST_IN_GATE_S = 10 };
 static __thread bool has_closed_gate;
 static __thread enum fork_kind fork_kind;
 static __thread PyGILState_STATE fork_gil;
-static __thread int fork_cancel; /* what waits here would be a place to be cancelled in, with the lock */
+static __thread int fork_cancel; /* waits here must not be cancellation points, as the lock is held */
 
 static void prepare_own_python(void)
 {
@@ -355,10 +355,10 @@ static void after_fork_in_child(void)
     pthread_setcancelstate(fork_cancel, NULL);
 }
 
-/* From the start, not from start-up on: a fork during start-up has to wait as well. */
+/* Installed when the library is loaded: a fork during start-up has to wait as well. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    /* Before cffi has one: destructors are called in this order. */
+    /* Created before the key of cffi: destructors are called in this order. */
     has_end_key = pthread_key_create(&end_key, end_thread) == 0;
 }

@@ -20,7 +20,7 @@ static _Atomic int64_t alone_until; /* 0: runs are helped */
 static _Atomic int64_t alone_for;   /* length of the last such time, ns */
 static _Atomic int64_t alone_since; /* when it began */
 
-bool nn_is_crowded(void)
+bool nn_is_oversubscribed(void)
 {
     int64_t until = atomic_load_explicit(&alone_until, memory_order_relaxed);
     if (until == 0)
@@ -35,20 +35,20 @@ static void go_alone(int64_t now)
 {
     const int64_t before = atomic_load(&alone_for);
     const bool is_soon = now - atomic_exchange(&alone_since, now) < 4 * before;
-    int64_t wanted = is_soon ? 2 * before : SHORTEST_NS;
-    if (wanted > LONGEST_NS)
-        wanted = LONGEST_NS;
-    atomic_store(&alone_for, wanted);
-    atomic_store(&alone_until, now + wanted);
+    int64_t duration = is_soon ? 2 * before : SHORTEST_NS;
+    if (duration > LONGEST_NS)
+        duration = LONGEST_NS;
+    atomic_store(&alone_for, duration);
+    atomic_store(&alone_until, now + duration);
 }
 
-void nn_region_begins(struct nn_seen *seen)
+void nn_region_begins(struct nn_contention *seen)
 {
     if (seen->since != 0 && nn_now() - seen->last > PAUSE_NS)
         seen->since = 0;
 }
 
-void nn_region_ended(struct nn_seen *seen, bool is_helped)
+void nn_region_ended(struct nn_contention *seen, bool is_helped)
 {
     if (is_helped) {
         seen->since = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which libpython to open where the process has none. The first of these that can be opened:
+ * Chooses the libpython to open if the process has none. The first of these that can be opened:
  *   NNAPI_SHIM_PYTHON, if set: a libpython, a python, or the folder of an environment;
- *   what the location file names (python=FILE);
- *   the Python of the environment that the package lies in. Its version is told by the folders'
- *   names, or by cffi's compiled module; its shared library lies below the environment's prefix,
- *   the prefix of the Python that a virtual environment was made with, or where the loader looks.
+ *   python=FILE of the location file;
+ *   the Python of the environment that contains the package. The names of folders, or the compiled
+ *   module of cffi, determine its version; its shared library lies below the prefix of the
+ *   environment or of its base Python, or in the search path of the loader.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 #include "boot.h"
 #include "libpython.h"
 
-/* Why the last libpython that exists could not be used; "" if none exists. */
+/* Why the last existing libpython could not be used; "" if none exists. */
 static char refused[PATH_MAX + 600];
 
 static bool open_file(const char *file)
@@ -32,7 +32,7 @@ static bool open_file(const char *file)
     return false;
 }
 
-/* Where a Python with this prefix has its shared library: /usr on Debian, /usr on Fedora. */
+/* Folders of the shared library of a Python with this prefix: Debian's and Fedora's. */
 static bool open_below(const char *prefix, int minor)
 {
     static const char *const folders[] = {"lib", NN_TRIPLET_FOLDER, "lib64"};
@@ -93,7 +93,7 @@ static bool open_environment(const char *environment, int minor)
     bool is_virtual = read_home(home, environment);
     if (!is_virtual && open_below(environment, minor))
         return true;
-    /* A python that is a link leads to where it is; one that is a copy knows where it is from. */
+    /* A python that is a link points to its base Python; a copy has pyvenv.cfg. */
     snprintf(path, sizeof path, "%s/bin/python3.%d", environment, minor);
     if (prefix_of_executable(prefix, path) && open_below(prefix, minor))
         return true;
@@ -137,7 +137,7 @@ int nn_minor_of_folder(const char *folder)
     return split_folder(folder, prefix, &minor) ? minor : 0;
 }
 
-/* The versions, 3.N, that cffi's compiled module is there for, as a set of bits. */
+/* The versions 3.N for which the compiled module of cffi exists, as a bit set. */
 static unsigned backend_versions(const char *folder)
 {
     unsigned versions = 0;
@@ -152,7 +152,7 @@ static unsigned backend_versions(const char *folder)
     return versions;
 }
 
-/* The Python that the program's user calls by this name; nothing for a program with privileges. */
+/* The Python of this name in PATH; none for a program with privileges. */
 static bool open_from_path(int minor)
 {
     const char *path = secure_getenv("PATH");
@@ -181,7 +181,7 @@ static bool open_version(const struct nn_location *location, int minor)
     return open_file(name) || open_from_path(minor);
 }
 
-/* What NNAPI_SHIM_PYTHON names; an environment's packages are of use, too. */
+/* The Python of NNAPI_SHIM_PYTHON; packages of an environment are used, too. */
 static bool open_setting(struct nn_location *location, const char *setting)
 {
     char path[PATH_MAX + 16];
@@ -210,7 +210,7 @@ static bool open_setting(struct nn_location *location, const char *setting)
     return false;
 }
 
-/* Says what is missing, and how to get it. */
+/* Reports what is missing, and how to install it. */
 static void fail(const struct nn_location *location, int minor)
 {
     if (refused[0] != '\0')
@@ -243,7 +243,7 @@ bool nn_find_python(struct nn_location *location)
         && open_file(location->python))
         return true;
 
-    /* A folder named after a version says more than one that serves all. */
+    /* A folder with a version in its name is preferred to one for all versions. */
     unsigned versions = 0;
     for (int i = 0; i < location->count; i++) {
         char prefix[PATH_MAX];

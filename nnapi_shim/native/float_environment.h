@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the processor rounds, and whether it flushes subnormal numbers to zero: workers do as their caller. */
+/* Rounding mode and flush-to-zero mode; workers use those of their caller. */
 #pragma once
 
 static inline unsigned nn_float_environment(void)

@@ -3,8 +3,8 @@
  * Starts Python in a program that has none, or joins the interpreter that the program runs.
  *
  * The interpreter is isolated: it reads no environment variable, installs no signal handler, and
- * leaves the locale and the standard streams of the program alone. `site` is not imported; the
- * module search path is what location.c found, behind the standard library.
+ * does not change the locale and the standard streams. `site` is not imported; the module search
+ * path is the standard library, then the folders that location.c found.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "boot.h"
 #include "libpython.h"
 
-/* What an interpreter is started with. */
+/* The configuration of an interpreter. */
 struct settings {
     char prefix[PATH_MAX];             /* sys.prefix */
     char executable[PATH_MAX + 64];    /* sys.executable, which otherwise depends on PATH */
@@ -74,7 +74,7 @@ enum { UTF8_MODE = 28 }; /* in PyPreConfig, in all of them */
 
 union config {
     max_align_t alignment;
-    char bytes[4096]; /* several times what it takes */
+    char bytes[4096]; /* several times the required size */
 };
 
 static int *number_at(union config *config, size_t offset)
@@ -155,8 +155,8 @@ static bool start_by_names(const struct settings *settings, const char **reason)
     return started;
 }
 
-/* The built-in module _signal gives SIGINT to Python as soon as something imports it, whatever the
- * configuration says. So it is imported now and SIGINT given back. */
+/* Importing the built-in module _signal installs a SIGINT handler, regardless of the configuration.
+ * So it is imported now, and the handler of SIGINT is restored. */
 static bool import_signal_quietly(void)
 {
     struct sigaction interrupt;
@@ -170,7 +170,7 @@ static bool import_signal_quietly(void)
     return module != NULL;
 }
 
-/* Python crashes where it gets no memory in the midst of its start, so that is made sure of before. */
+/* Python crashes if memory is short during its start, so free memory is checked before. */
 enum { ROOM_TO_START = 32 << 20 };
 
 static bool has_room(void)
@@ -206,7 +206,7 @@ bool nn_python_start(const struct nn_location *location)
     return started;
 }
 
-/* At the end: what the program imports stays what it was. */
+/* Appended at the end, so that imports of the program are unchanged. */
 static bool append_to_sys_path(const char *name)
 {
     const struct nn_libpython *py = nn_py();
@@ -228,7 +228,7 @@ static bool is_of_another_version(const char *folder)
     return minor != 0 && minor != nn_py()->minor;
 }
 
-/* Imports nnapi_shim from a folder that the program shall not find anything else in. */
+/* Imports nnapi_shim from a folder from which the program must not import other modules. */
 static bool import_from(const char *folder)
 {
     const struct nn_libpython *py = nn_py();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the functions of a libpython, the process's own or one from a file, into a table. */
+/* Fills a table with the functions of a libpython, of the process or of a file. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 
 _Atomic(const struct nn_libpython *) nn_libpython = NULL;
 
-static char problem[512]; /* what is wrong with the last libpython that was looked at */
+static char problem[512]; /* why the last libpython cannot be used */
 
-/* 3.minor from "3.11.2 (main, ...)"; 0 for what this library does not run on. */
+/* 3.minor from "3.11.2 (main, ...)"; 0 for an unsupported version. */
 static int minor_version(const char *version)
 {
     int minor = 0;
@@ -72,7 +72,7 @@ static bool take(void *library)
     return true;
 }
 
-/* Finds a libpython that the program has opened for itself alone, with RTLD_LOCAL. */
+/* Finds a libpython that the program has opened with RTLD_LOCAL. */
 static int is_libpython(struct dl_phdr_info *object, size_t size, void *name)
 {
     (void)size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of libpython that start-up uses, as a table that is filled at run time: one library
- * serves every CPython from 3.10 on, and loading it never fails for want of one (libpython.c).
- * What is in the stable ABI is declared as there; the rest has kept its form in all these versions.
+ * The functions of libpython for start-up, as a table that is filled at run time (libpython.c): one
+ * library serves every CPython from 3.10 on, and can be loaded without a libpython. Functions outside
+ * the stable ABI have the same signature in all these versions.
  */
 #ifndef NNAPI_SHIM_LIBPYTHON_H
 #define NNAPI_SHIM_LIBPYTHON_H
@@ -18,7 +18,7 @@ typedef struct PyInitConfig PyInitConfig;
 typedef int PyGILState_STATE;
 
 typedef struct {
-    int type; /* 0: all is well */
+    int type; /* 0: no error */
     const char *function;
     const char *message;
     int exit_code;
@@ -109,8 +109,8 @@ static inline const struct nn_libpython *nn_py(void)
 
 /* These two run under the lock of boot.c: Py_GetVersion() writes its answer anew each time, and two
  * threads that ask at once may read half of it. */
-/* Looks whether the process has a Python, running or not, and takes it. False if there is none; if
- * there is one that cannot be used, *reason says why, else it is NULL. */
+/* Uses the Python of the process, running or not. False if there is none (*reason is NULL) or it cannot
+ * be used (*reason says why). */
 bool nn_take_present_python(const char **reason);
 /* Opens a libpython and takes it; if false, *reason says why. */
 bool nn_open_python(const char *file, const char **reason);

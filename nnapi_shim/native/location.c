@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the library is, and from there, where its Python package is.
+ * Finds the library, and its Python package.
  *
  * libneuralnetworks.location lies beside the library. Its lines are key=value:
  *   path=FOLDER    a folder for Python's module search path, relative to the library; the first
@@ -9,9 +9,9 @@
  *                  finds the Python of the environment that the package lies in
  *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
  *                  library and location file can be copied to a folder for libraries
- *   build=DIGEST   of no meaning here: by it, build_ffi.py knows whether to build again
- * A tree that is moved as a whole keeps working, because the library's own folder comes first. What
- * is taken, trust.c says.
+ *   build=DIGEST   unused here: build_ffi.py uses it to decide about a rebuild
+ * A tree that is moved as a whole keeps working, as the folder of the library is tried first. trust.c
+ * checks all files.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,8 +28,8 @@ static const char location_file[] = "libneuralnetworks.location";
 static const char how_to_mend[] =
     "build or install it again, or set NNAPI_SHIM_HOME to the folder that holds nnapi_shim";
 
-/* This library and its folder, symbolic links resolved. Found when the library is loaded: the
- * loader may have got a relative path, which means nothing after a chdir(). */
+/* This library and its folder, symbolic links resolved. Resolved when the library is loaded, as a
+ * relative path is invalid after a chdir(). */
 static char library_file[PATH_MAX], library_folder[PATH_MAX];
 
 __attribute__((constructor)) static void remember_library_folder(void)
@@ -78,13 +78,13 @@ void nn_append_folder(struct nn_location *location, const char *base, const char
     location->count++;
 }
 
-/* What the location file says. */
+/* The contents of the location file. */
 struct record {
     int count;
     char paths[NN_MAX_FOLDERS][PATH_MAX];
     char origin[PATH_MAX];
     char python[PATH_MAX];
-    int error; /* errno, where the system had no room to read it */
+    int error; /* errno, if it could not be read */
 };
 
 static void read_record(const char *name, struct record *record)
@@ -112,8 +112,8 @@ static void read_record(const char *name, struct record *record)
     fclose(file);
 }
 
-/* Whether a file exists that is the half of this very build, and trusted. It is not loaded to find
- * out: that would run what it has to run first. */
+/* Whether the extension module of the same build exists and is trusted. It is not loaded for this, as
+ * loading runs its code. */
 static bool is_other_half(const char *name)
 {
     enum { KEPT = sizeof NN_BUILD - 1 }; /* the digest may lie in two parts */
@@ -137,7 +137,7 @@ static bool is_other_half(const char *name)
 
 static const char other_half[] = "nnapi_shim_callbacks.abi3.so";
 
-/* Whether the half of this build lies in a place for libraries of the package in a folder. */
+/* Whether a folder has the package with the extension module of this build. */
 static bool is_of_this_build(const char *folder)
 {
     char file[PATH_MAX], libraries[PATH_MAX];
@@ -147,9 +147,9 @@ static bool is_of_this_build(const char *folder)
             && is_other_half(file));
 }
 
-/* The folder from which the recorded paths lead to the package; NULL if there is none. A library that
- * was copied to another folder takes what lies at the same paths from there only if it is of the
- * same build: then the whole tree was moved. */
+/* The folder from which the recorded paths lead to the package; NULL if there is none. A library in
+ * another folder than at build time uses these paths relative to its folder only if the extension module
+ * there is of the same build: then the whole tree was moved. */
 static const char *base_of(const struct record *record)
 {
     const char *bases[] = {library_folder, record->origin};
@@ -165,7 +165,7 @@ static const char *base_of(const struct record *record)
     return NULL;
 }
 
-/* Says why the location file did not help. */
+/* Reports why the location file cannot be used. */
 static void fail(const char *file, const struct record *record)
 {
     char path[PATH_MAX], folder[PATH_MAX];
@@ -195,7 +195,7 @@ static void append_environment(struct nn_location *location, const char *home)
     }
 }
 
-/* The half that cffi made: beside the library, where that was copied from, or with the package. */
+/* The extension module: beside the library, at the origin of the library, or in the package. */
 static bool find_other_half(struct nn_location *location, const struct record *record)
 {
     char in_package[PATH_MAX], in_checkout[PATH_MAX], other[PATH_MAX] = "";
@@ -222,7 +222,7 @@ static bool find_other_half(struct nn_location *location, const struct record *r
 
 bool nn_locate(struct nn_location *location)
 {
-    /* A program that runs with raised privileges does not take code from where its user says. */
+    /* A program with raised privileges ignores the paths of its user. */
     const char *home = secure_getenv("NNAPI_SHIM_HOME");
     if (home != NULL && home[0] != '\0') {
         if (!holds_package(home)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What went wrong: the last error of each thread, and the failure that keeps the library down. */
+/* Errors: the last error of each thread, and the failure of start-up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ void nn_print(const char *line, size_t length)
     if (!has_stderr())
         return;
     const int saved = errno;
-    (void)!quiet_write(STDERR_FILENO, line, length); /* there is nobody to tell */
+    (void)!quiet_write(STDERR_FILENO, line, length); /* errors of stderr are ignored */
     errno = saved;
 }
 
@@ -72,8 +72,7 @@ const char *nnapi_shim_getLastError(void)
     return last_error;
 }
 
-/* Every refusal comes here, after it was printed: the place for a breakpoint. Not inlined, so that
- * there is one. */
+/* Called for every refusal after its message: for breakpoints. Not inlined, so that the symbol exists. */
 __attribute__((noinline)) void nnapi_shim_storeError(const char *message)
 {
     const char *set = secure_getenv("NNAPI_SHIM_BREAK");
@@ -188,7 +187,7 @@ void nn_fail_with_exception(const char *what)
     const struct nn_libpython *py = nn_py();
     PyObject *type, *value, *traceback;
     py->PyErr_Fetch(&type, &value, &traceback);
-    if (type == NULL) { /* what is asked for is not there, as sys.path may be */
+    if (type == NULL) { /* the object is missing, as sys.path may be */
         nn_fail("%s", what);
         return;
     }

@@ -85,7 +85,7 @@ int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_s
     struct nn_slot *slot = shared->slot;
     /* In the child of a fork during the run, another run may have the slot. */
     const bool is_own = slot != NULL && shared->generation == atomic_load(&nn_generation);
-    const bool is_helped = is_own && nn_is_allowed(1) && !nn_is_crowded()
+    const bool is_helped = is_own && nn_is_allowed(1) && !nn_is_oversubscribed()
         && region->first < (int64_t)1 << NN_STEP_BITS
         && run->count - region->first < (int64_t)1 << NN_STEP_OFFSET_BITS;
     if (!is_helped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions that several threads run together. */
+/* Runs regions on several threads. */
 #pragma once
 
 #include "region.h"
@@ -12,7 +12,7 @@ struct nn_shared {
     unsigned generation;
     bool is_counted;
 };
-/* Runs a region with the help of the pool's threads; the result is that of one thread. */
+/* Runs a region with worker threads; the result does not depend on the number of threads. */
 int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_shared *shared);
 void nn_end_sharing(struct nn_shared *shared);
 

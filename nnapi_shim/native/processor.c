@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which tier of kernels (drivers/cpu/isa/) this processor runs. From cpuid and not from /proc/cpuinfo: under an emulator such
- * as valgrind the two differ, and it is cpuid that tells what will be executed.
+ * Detects the tier of kernels (drivers/cpu/isa/) that this processor supports. Uses cpuid instead of
+ * /proc/cpuinfo: they differ under an emulator such as valgrind, which implements cpuid correctly.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write(2) that raises no SIGPIPE: a stderr that nobody reads is no reason to end a program. */
+/* write(2) that raises no SIGPIPE: a closed pipe at stderr must not end the program. */
 #ifndef NNAPI_SHIM_QUIET_WRITE_H
 #define NNAPI_SHIM_QUIET_WRITE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which signals are the program's business on a thread of the library, or while Python starts. */
+/* Signals to block on threads of the library, and while Python starts. */
 #pragma once
 
 #include <signal.h>
 #include <stddef.h>
 
-/* All but those that a thread raises by what it does itself (signals.py leaves out the same). */
+/* All signals except synchronous ones (signals.py has the same list). */
 static inline void nn_signals_of_the_program(sigset_t *set)
 {
     static const int own[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};

@@ -48,7 +48,7 @@ extern struct nn_slot {
     int64_t unit; /* tiles */
     unsigned environment;
     _Atomic int64_t threads; /* of the run; read at any time */
-    struct nn_seen seen;     /* the caller's */
+    struct nn_contention seen; /* of the caller */
 } nn_slots[NN_RANKS * NN_SLOTS_PER_RANK];
 
 extern _Atomic uint32_t nn_taken;      /* slots, a bit for each */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose code is run. Others must not be able to write to a file or folder that is taken, nor to the
- * folders above it, where a sticky bit will do. Folders that the library itself lies in are as good
- * as the library. Groups are trusted: Debian gives /usr/local to one.
+ * Decides which code may run. Other users must not have write access to the file or folder, nor to the
+ * folders above it, unless these have the sticky bit. The folders of the library itself are trusted.
+ * Groups are trusted: /usr/local of Debian belongs to a group.
  *
- * What lies in the library's own folder, or next below a folder with a sticky bit, such as /tmp, has
- * to belong to root, to the owner of the library or to the effective user: anybody can make a folder
- * in /tmp that is not there any more. In a program with raised privileges all has to, and the
- * effective user may be anybody.
+ * Files in the folder of the library, or directly below a folder with the sticky bit, such as /tmp, must
+ * belong to root, to the owner of the library or to the effective user, as anybody can recreate a removed
+ * folder in /tmp. In a program with raised privileges this applies to all files, and the effective user
+ * may be anybody.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 
 #include "boot.h"
 
-/* What was told of last; one line about a place is enough. */
-static char told[PATH_MAX];
+/* The path of the last message; each path is reported once. */
+static char reported[PATH_MAX];
 
 static bool pass_over(const char *path, const char *reason, unsigned number, bool octal)
 {
     char line[PATH_MAX + 256];
-    if (strcmp(told, path) != 0) {
-        snprintf(told, sizeof told, "%s", path);
+    if (strcmp(reported, path) != 0) {
+        snprintf(reported, sizeof reported, "%s", path);
         snprintf(line, sizeof line, octal ? "%s is passed over: %s (mode %04o)"
                                           : "%s is passed over: %s %u", path, reason, number);
         nn_warn(line);

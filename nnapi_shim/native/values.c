@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that return a plain value. They are constants and never start Python: what they
- * return leaves no room for an error, which would read as a feature level or a duration.
+ * The functions that return a plain value. They are constants and never start Python, as an
+ * error code would be taken for a feature level or a duration.
  */
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that help with shared regions. They know neither Python nor NNAPI: they take tiles. */
+/* Worker threads for shared regions. They run tiles, and use neither Python nor NNAPI. */
 #pragma once
 
 #include "slot.h"

@@ -1,4 +1,4 @@
-"""What each operation is: data and a shape function; no loops over elements, no memory.
+"""Declarations of the operations: data and a shape function; no loops over elements.
 
 Each family is a file, imported at the first use of one of its operations.
 """
@@ -51,19 +51,19 @@ _loaded: dict[int, Operation] = {}
 
 
 def family(type: OperationType) -> str:
-    """Name of the file that an operation is declared in."""
+    """Name of the file that declares an operation."""
     return _family_of[type.name]
 
 
 def operation(type: OperationType) -> Operation:
-    """The declaration of an operation; raises BAD_DATA for one that is not there."""
-    found = _loaded.get(type)
-    if found is None:
+    """The declaration of an operation; raises BAD_DATA for an unknown one."""
+    loaded = _loaded.get(type)
+    if loaded is None:
         if type.name not in _family_of:
             raise bad_data(f"{type.name} is not available in this version", "operation.type")
         module = import_module(f"{__name__}.{_family_of[type.name]}")
-        found = _loaded[type] = getattr(module, type.name)
-    return found
+        loaded = _loaded[type] = getattr(module, type.name)
+    return loaded
 
 
 def registry() -> list[Operation]:
@@ -74,9 +74,9 @@ def registry() -> list[Operation]:
 def bound_operand(
     index: int, operand: Any, dimensions: hal.Dimensions | None = None
 ) -> BoundOperand:
-    """An operand of a graph, with the dimensions that it declares or with others.
+    """An operand of a graph, with its declared dimensions or with others.
 
-    What an omitted one declares does not count, unless it is given here.
+    Declared dimensions of an omitted operand are ignored, unless they are passed here.
     """
     lifetime = operand.lifetime
     is_omitted = lifetime is OperandLifeTime.NO_VALUE
@@ -97,15 +97,15 @@ def bound_operand(
 def bound_operation(
     item: hal.Operation,
     operands: Sequence[Any],
-    given: Callable[[int, bool], Any],
+    value_of: Callable[[int, bool], Any],
     tensor: Callable[[int], BoundOperand],
     base: int = 0,
 ) -> BoundOperation:
-    """An operation of a graph with its operands by name; raises BAD_DATA where no use fits.
+    """An operation of a graph with its operands by name; raises BAD_DATA if no signature fits.
 
-    operands: those of the graph, for their types. given: from the index of an input, and whether
-    its value counts, what its name stands for (see Operation.bind). tensor: the operand of an
-    index. base: what to subtract from indexes in messages.
+    operands: those of the graph, for their types. value_of: (index of an input, whether its value
+    is needed) -> the attribute (see Operation.bind). tensor: index -> operand. base: subtracted
+    from indexes in messages.
     """
     declaration = operation(OperationType(item.type))
     indexes = (*item.inputs, *item.outputs)
@@ -119,12 +119,12 @@ def bound_operation(
         if role is None:
             raise
         index = (item.inputs if role.kind == "input" else item.outputs)[role.number] - base
-        told = error.message.replace(")", f", operand {index})", 1)
-        raise error.worded(told).about(Place("operand", index, role.name)) from None
+        message = error.message.replace(")", f", operand {index})", 1)
+        raise error.worded(message).about(Place("operand", index, role.name)) from None
     values = match.value_positions
     return declaration.bind(
         match,
-        [given(index, at in values) for at, index in enumerate(item.inputs)],
+        [value_of(index, at in values) for at, index in enumerate(item.inputs)],
         [tensor(index) for index in item.outputs],
         lambda at: tensor(item.inputs[at]),
         tuple([index - base for index in indexes]) if base else indexes,
@@ -132,9 +132,9 @@ def bound_operation(
 
 
 def supported(model: hal.Model) -> list[bool]:
-    """Per operation of the main graph: whether it is a use that its declaration accepts.
+    """Per operation of the main graph: whether its declaration accepts it.
 
-    An IF or WHILE is one if all operations of its graphs are.
+    An IF or WHILE is accepted if all operations of its graphs are.
     """
     graphs: list[bool] = []
     for graph in model.referenced:
@@ -143,7 +143,7 @@ def supported(model: hal.Model) -> list[bool]:
 
 
 def _is_declared(item: hal.Operation, graph: hal.Subgraph, graphs: list[bool]) -> bool:
-    """Whether an operation is; graphs: whether all operations of each referenced graph are."""
+    """Whether an operation is accepted. graphs: per referenced graph, whether all of it is."""
     if not isinstance(item.type, OperationType):
         return False
     operands = graph.operands

@@ -19,7 +19,7 @@ from nnapi_shim.operations.signatures import F16, F32, ONE_TO_ONE, QS8, QU8
 
 
 def fine_enough(op: BoundOperation) -> None:
-    """A quantized input's scale is above 2^-27: the reference works in Q4.27 and fails below."""
+    """The scale of a quantized input is above 2^-27: the reference computes in Q4.27."""
     if _is_quantized(op) and op.input.scale * 2**27 <= 1:
         raise op_failed(
             f"input has scale {op.input.scale:g}; it must be greater than 2^-27",
@@ -28,7 +28,7 @@ def fine_enough(op: BoundOperation) -> None:
 
 
 def _is_quantized(op: BoundOperation) -> bool:
-    """Whether there are quantized numbers to compute with."""
+    """Whether the variant is quantized."""
     return op.variant in ("qu8", "qs8") and 0 not in op.input.dimensions
 
 
@@ -39,7 +39,7 @@ def activation(
     types: dict[str, tuple] = ONE_TO_ONE,  # type: ignore[type-arg]
     checks: Sequence[Check] = (),
 ) -> Operation:
-    """An operation on each element of a tensor of rank up to 4."""
+    """An element-wise operation on a tensor of rank up to 4."""
     return Operation(
         type,
         doc=doc,
@@ -81,8 +81,8 @@ LOGISTIC = activation(
 
 
 def shift_not_positive(op: BoundOperation) -> None:
-    """A quantized input's scale is below 128 times the output's: the reference works with 7 more
-    bits of the input and fails where its multiplier would exceed 1.
+    """The scale of a quantized input is below 128 times that of the output: the reference shifts
+    the input by 7 bits, and its multiplier must not exceed 1.
     """
     # Both quotients in float32, as in the reference.
     if _is_quantized(op) and not float32(float32(op.input.scale / 128) / op.output.scale) < 1:

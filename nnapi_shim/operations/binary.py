@@ -1,4 +1,4 @@
-"""Arithmetic on two tensors that are broadcast against each other.
+"""Binary arithmetic with broadcasting.
 
 ADD, SUB, MUL, DIV have a fused activation; MAXIMUM, MINIMUM, POW have none, and no limit of rank.
 """
@@ -67,7 +67,7 @@ def sum_fits(op: BoundOperation) -> None:
 
 
 def _is_quantized(op: BoundOperation) -> bool:
-    """Whether there are quantized numbers to compute with."""
+    """Whether the variant is quantized."""
     is_empty = 0 in (*op.input0.dimensions, *op.input1.dimensions)
     return op.variant in ("qu8", "qs8") and not is_empty
 
@@ -87,7 +87,7 @@ def binary(
     rules: Sequence[Rule] = (),
     checks: Sequence[Check] = (),
 ) -> Operation:
-    """An arithmetic operation; `levels` says since when each variant exists."""
+    """An arithmetic operation; `levels`: the first feature level of each variant."""
     tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
     return Operation(
         type,

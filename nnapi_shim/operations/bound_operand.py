@@ -1,4 +1,4 @@
-"""A tensor of an operation, as rules, shapes and devices see it."""
+"""A tensor of an operation, for rules, shape functions and devices."""
 
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
@@ -6,11 +6,11 @@ from nnapi_shim.hints import Any
 
 
 class BoundOperand:
-    """A tensor of an operation that is being checked, lowered or computed.
+    """A tensor of an operation during validation, lowering or computation.
 
-    While a model is built, `dimensions` may be unknown (() or with a 0), `channel_quant` unset, and
-    `is_omitted` says that the operand has no value; later they are what this run resolved. `value`
-    belongs to the device: the reference device keeps an array in it.
+    While a model is built, `dimensions` may be unknown (() or with a 0), and `channel_quant` unset;
+    later they are resolved for the run. `is_omitted`: the operand has no value. `value` is for the
+    device: the reference device stores an array.
     """
 
     __slots__ = (
@@ -46,7 +46,7 @@ class BoundOperand:
         self.value: Any = None
 
     def copy(self) -> "BoundOperand":
-        """The same operand, to be changed on its own."""
+        """A copy that can be changed independently."""
         other = BoundOperand(
             self.index,
             self.type,
@@ -60,7 +60,7 @@ class BoundOperand:
         return other
 
     def viewed(self, dimensions: Dimensions) -> "BoundOperand":
-        """The same elements, for one operation, with other dimensions."""
+        """A copy with other dimensions and the same elements."""
         other = self.copy()
         other.dimensions = dimensions
         if self.value is not None:

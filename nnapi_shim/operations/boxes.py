@@ -1,4 +1,4 @@
-"""What the operations on boxes share: quantized boxes are in eighths of a pixel."""
+"""Shared parts of the operations on boxes: quantized boxes are in 1/8 pixel."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ FLOAT = ("f32", "f16")
 def in_eighths(*names: str) -> Check:
     """Quantized boxes have scale 1/8 and zero point 0.
 
-    Differs: the documentation gives zero point -128 beside signed scores; the reference wants 0.
+    Differs: the documentation has zero point -128 for signed scores; the reference requires 0.
     """
 
     def check(op: BoundOperation) -> None:
         for name in names:
             operand = getattr(op, name)
-            given = (operand.scale, operand.zero_point)
-            if op.variant not in FLOAT and given != EIGHTHS:
+            parameters = (operand.scale, operand.zero_point)
+            if op.variant not in FLOAT and parameters != EIGHTHS:
                 raise op_failed(
-                    f"{name} has scale and zero point {given}; they must be {EIGHTHS}",
+                    f"{name} has scale and zero point {parameters}; they must be {EIGHTHS}",
                     "boxes.quantization",
                 )
 
@@ -32,33 +32,33 @@ def in_eighths(*names: str) -> Check:
 
 
 def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
-    """Parameters of outputs: `boxes` in eighths, `out_scores` those of an input, if one is named.
+    """Quantization of outputs: `boxes` in 1/8 pixel, `out_scores` as the named input, if any.
 
-    All others are free.
+    All other outputs are free.
     """
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
-        found = declared(op)
+        level = declared(op)
         for position, name in enumerate(op.match.output_names):
             if name == boxes and op.variant not in FLOAT:
-                found[position] = EIGHTHS
+                level[position] = EIGHTHS
             elif name == "out_scores" and scores_like:
                 source = getattr(op, scores_like)
-                found[position] = (source.scale, source.zero_point)
-        return found
+                level[position] = (source.scale, source.zero_point)
+        return level
 
     return computed
 
 
-def require_dimensions(op: BoundOperation, name: str, wanted: Sequence[int | None]) -> None:
+def require_dimensions(op: BoundOperation, name: str, expected: Sequence[int | None]) -> None:
     """An operand has these dimensions; None stands for any size. Raises OP_FAILED."""
-    given = getattr(op, name).dimensions
-    fits = len(given) == len(wanted) and all(
-        size in (None, found) for size, found in zip(wanted, given, strict=True)
+    dimensions = getattr(op, name).dimensions
+    fits = len(dimensions) == len(expected) and all(
+        size in (None, actual) for size, actual in zip(expected, dimensions, strict=True)
     )
     if not fits:
-        sizes = ", ".join("any" if size is None else str(size) for size in wanted)
+        sizes = ", ".join("any" if size is None else str(size) for size in expected)
         raise op_failed(
-            f"{name} has dimensions {list(given)}; they must be [{sizes}]",
+            f"{name} has dimensions {list(dimensions)}; they must be [{sizes}]",
             "operation.dimensions.expected",
         )

@@ -1,7 +1,7 @@
-"""IF and WHILE: which graph runs, and how often. Their operands are those of the graphs.
+"""IF and WHILE. Their operands are those of the graphs that they run.
 
-Outside and inside need not say equally much: an operand fits its counterpart when both agree in
-type, scale, zero point and per-channel parameters, and in rank and sizes where both know them.
+An outer operand fits its inner counterpart if type, scale, zero point and per-channel parameters
+are equal, and rank and sizes are equal as far as both are known.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from nnapi_shim.operations.declare import (
 
 
 class ControlFlow(Operation):
-    """An operation that takes the operands that its graphs take.
+    """An operation with the operands of its graphs.
 
     Bound, its MODEL operands have their hal.Subgraph as `value` (None while it is not set), and
     `inputs` and `outputs` are lists of all other operands.
     """
 
     def match(self, inputs: Types, outputs: Types) -> Match:
-        """The declared use with these types: only the first operands have fixed ones."""
+        """The match for these types; only the first operands have fixed types."""
         for accepted in self.forms:
             listed, results = accepted.inputs, self.outputs_of(accepted)
             names, output_names = listed.spread(len(inputs)), results.spread(len(outputs))
@@ -41,11 +41,11 @@ class ControlFlow(Operation):
                 "inputs or more, and 1 output or more",
                 "control-flow.operand-count",
             )
-        for position, (name, wanted) in enumerate(zip(listed.names, listed.types, strict=True)):
-            if wanted is not None and inputs[position] is not wanted:
+        for position, (name, expected) in enumerate(zip(listed.names, listed.types, strict=True)):
+            if expected is not None and inputs[position] is not expected:
                 role = Place("input", position, name)
-                told = f"{role} is {inputs[position].name}; allowed here: {wanted.name}"
-                raise bad_data(told, "operation.signature.type").about(role)
+                message = f"{role} is {inputs[position].name}; allowed here: {expected.name}"
+                raise bad_data(message, "operation.signature.type").about(role)
         repeated = listed.repeated, results.repeated
         return Match(self, "any", accepted.since, names, output_names, repeated, ())
 
@@ -67,15 +67,15 @@ def _is_omitted(operand: Any) -> bool:
     return operand.lifetime is OperandLifeTime.NO_VALUE
 
 
-def _counted(name: str, what: str, given: int, wanted: int) -> None:
-    if given != wanted:
+def _counted(name: str, what: str, count: int, expected: int) -> None:
+    if count != expected:
         raise bad_data(
-            f"{name} has {given} {what}; it must have {wanted}", "control-flow.argument-count"
+            f"{name} has {count} {what}; it must have {expected}", "control-flow.argument-count"
         )
 
 
 def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
-    """Raise BAD_DATA unless two operands (bound, or of a graph) can stand for each other.
+    """Raise BAD_DATA unless an outer and an inner operand are compatible.
 
     name, role: of the inner one, such as `then_model` and `input 0`.
     """
@@ -111,10 +111,9 @@ def _is_condition(operand: Any) -> bool:
 
 
 def branches_fit(op: BoundOperation) -> None:
-    """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF.
+    """The condition is one TENSOR_BOOL8; both graphs have the inputs and outputs of the IF.
 
-    One of the graphs may still be missing in addOperation: finish refuses a MODEL operand without a
-    value.
+    In addOperation a graph may be missing; finish rejects a MODEL operand without a value.
     """
     if not _is_condition(op.condition):
         raise bad_data(
@@ -139,7 +138,7 @@ def branches_fit(op: BoundOperation) -> None:
 
 
 def loop_fits(op: BoundOperation) -> None:
-    """Both graphs take the inputs of the WHILE; the body gives what it carries to the next round.
+    """Both graphs have the inputs of the WHILE; outputs of the body are its next inputs.
 
     The body has at least as many outputs as the operation, and at most as many as inputs.
     """
@@ -155,18 +154,18 @@ def loop_fits(op: BoundOperation) -> None:
             "TENSOR_BOOL8[1]",
             "while.condition-output",
         )
-    given, taken = len(body.output_indexes), len(body.input_indexes)
-    if not len(op.outputs) <= given <= taken:
+    output_count, input_count = len(body.output_indexes), len(body.input_indexes)
+    if not len(op.outputs) <= output_count <= input_count:
         raise bad_data(
-            f"body_model has {given} outputs; allowed are {len(op.outputs)} (the outputs of the "
-            f"operation) to {taken} (its own inputs)",
+            f"body_model has {output_count} outputs; allowed are {len(op.outputs)} (the outputs of "
+            f"the operation) to {input_count} (its own inputs)",
             "while.body-outputs",
         )
     outputs = body.output_indexes
     _all_agree("output", op.outputs, body, outputs[: len(op.outputs)], "body_model")
     results = [body.operands[index] for index in outputs]
     for name, graph in (("condition_model", condition), ("body_model", body)):
-        _all_agree("next input", results, graph, graph.input_indexes[:given], name)
+        _all_agree("next input", results, graph, graph.input_indexes[:output_count], name)
 
 
 IF = ControlFlow(

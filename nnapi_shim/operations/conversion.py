@@ -1,4 +1,4 @@
-"""QUANTIZE, DEQUANTIZE and CAST: from one type of numbers to another."""
+"""QUANTIZE, DEQUANTIZE and CAST: type conversions."""
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -55,12 +55,12 @@ DEQUANTIZE = Operation(
 def same_dimensions(op: BoundOperation) -> None:
     """An output that is fully known has the dimensions of an input whose rank is known.
 
-    As in the reference, a size of the input that is not known yet differs from any.
+    As in the reference, an unknown size of the input differs from every size.
     """
-    given, wanted = op.output.dimensions, op.input.dimensions
-    if given and wanted and 0 not in given and given != wanted:
+    output, input = op.output.dimensions, op.input.dimensions
+    if output and input and 0 not in output and output != input:
         raise bad_data(
-            f"output has dimensions {list(given)}; input has {list(wanted)}", "cast.dimensions"
+            f"output has dimensions {list(output)}; input has {list(input)}", "cast.dimensions"
         )
 
 

@@ -1,4 +1,4 @@
-"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D: a filter slides over an image."""
+"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType, PaddingCode
@@ -22,15 +22,15 @@ DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height":
 
 
 def convolution_window(op: BoundOperation) -> Window:
-    """The window of a bound convolution; all filters are [_, height, width, _]."""
+    """The window geometry of a convolution; filters are [_, height, width, _]."""
     _, filter_height, filter_width, _ = op.filter.dimensions
     return window(op, filter_height, filter_width)
 
 
 def output_image(op: BoundOperation, depth: int) -> list[Dimensions]:
     """[batch, out_height, out_width, depth] in the operation's layout."""
-    seen = convolution_window(op)
-    image = (seen.batch, seen.vertical.output, seen.horizontal.output, depth)
+    geometry = convolution_window(op)
+    image = (geometry.batch, geometry.vertical.output, geometry.horizontal.output, depth)
     return [in_layout(image, op.nchw)]
 
 
@@ -91,7 +91,7 @@ def depthwise_depths(op: BoundOperation) -> None:
 
 
 def output_shape_of_an_image(op: BoundOperation) -> None:
-    """The requested output has rank 4; of it height and width are looked at."""
+    """The requested output has rank 4; only its height and width are used."""
     if op.output_shape is not None and len(op.output_shape) != 4:
         raise op_failed(
             f"output_shape has {len(op.output_shape)} values; it must have 4",
@@ -102,8 +102,7 @@ def output_shape_of_an_image(op: BoundOperation) -> None:
 def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
     """Padding and output size of a TRANSPOSE_CONV_2D, vertical and horizontal (semantics.md 5.9).
 
-    SAME pads as a convolution from the requested output to the input would; where that needs less
-    than nothing, the tail is negative.
+    SAME pads like a convolution from the requested output to the input; the tail may be negative.
     """
     _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
     _, filter_height, filter_width, _ = op.filter.dimensions
@@ -113,14 +112,17 @@ def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
         (width, filter_width, op.stride_width, out_width, op.pad_left, op.pad_right),
     )
     vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
-    for name, head, found in (("height", "pad_top", vertical), ("width", "pad_left", horizontal)):
-        if found.head < 0:
+    for name, head, axis_span in (
+        ("height", "pad_top", vertical),
+        ("width", "pad_left", horizontal),
+    ):
+        if axis_span.head < 0:
             raise op_failed(
-                f"{head} is {found.head}; it must not be negative", "transpose-conv-2d.padding"
+                f"{head} is {axis_span.head}; it must not be negative", "transpose-conv-2d.padding"
             )
-        if found.output < 1:
+        if axis_span.output < 1:
             raise op_failed(
-                f"output would have {name} {found.output}; it must be at least 1",
+                f"output would have {name} {axis_span.output}; it must be at least 1",
                 "transpose-conv-2d.output-size",
             )
     return vertical, horizontal

@@ -1,7 +1,7 @@
-"""How an operation is declared: its operands, types, forms, levels, rules and shape, once.
+"""Operation declarations: operands, types, forms, levels, rules and shape function.
 
-An `Operation` is read by everything that needs to know what the operation is: addOperation and
-finish (match, rules), the devices (checks, shape, quantization), documentation and tests.
+`Operation` is the single source for addOperation and finish (match, rules), the devices (checks,
+shape, quantization), documentation and tests.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,19 +19,19 @@ Types = tuple[OperandType, ...]
 class BoundOperation:
     """An operation with its operands by name: `op.input`, `op.axis`, never by position.
 
-    Tensors are BoundOperands, omitted ones None, and so are outputs that the form does not have; a
-    repeated name holds a list. Scalars, and the
-    tensors that the declaration lists in `values`, are plain Python values (a number; a tuple of
-    numbers), absent ones the declared default; they are not set while a model is being built.
+    Tensors are BoundOperands; omitted ones, and outputs that the form lacks, are None; a repeated
+    name holds a list. Scalars, and the tensors that the declaration lists in `values`, are Python
+    values (a number; a tuple of numbers); absent ones have the declared default. Values are unset
+    while a model is built.
     """
 
     variant: str
     match: "Match"
     outputs: list[BoundOperand]
     sources: Mapping[str, BoundOperand]
-    """The tensors behind `values`, by name: their dimensions."""
+    """Tensors of `values`, by name, for their dimensions."""
     indexes: tuple[int, ...]
-    """Of its operands in their graph, inputs first, for messages; () where it has no graph."""
+    """Indexes of its operands in the graph, inputs first, for messages; () without a graph."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class BoundOperation:
         self.indexes = indexes
 
     def refused(self, error: NnapiError) -> NnapiError:
-        """A refusal by one of its rules, with the index of the operand that it begins with."""
+        """Add the index of the operand that the message of a rule begins with."""
         word, _, rest = error.message.partition(" ")
         name = word.rstrip(":,")
         names = self.match.input_names + self.match.output_names
@@ -61,13 +61,13 @@ class BoundOperation:
             if not number.isdigit() or int(number) >= names.count(name):
                 return error
             at, name = at + int(number), f"{name} {number}"
-        if at >= len(self.indexes):  # an output that is not there yet
+        if at >= len(self.indexes):  # a missing output
             return error
         index = self.indexes[at]
         role = Place("input", at, name) if at < count else Place("output", at - count, name)
         where = f"{name} ({role.kind} {role.number}, operand {index})"
-        told = error.worded(where + error.message.removeprefix(name))
-        return told.about(role, Place("operand", index, name))
+        message = error.worded(where + error.message.removeprefix(name))
+        return message.about(role, Place("operand", index, name))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
@@ -93,7 +93,7 @@ class Operands(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One accepted list of inputs and, where they vary too, of outputs."""
+    """One accepted list of inputs and, if they vary too, of outputs."""
 
     inputs: Operands
     outputs: Operands | None
@@ -130,14 +130,14 @@ Work = int | tuple[int, str] | str | None
 
 
 def declared(op: BoundOperation) -> list[tuple[float, int]]:
-    """Output scale and zero point are free: those that the operand declares."""
+    """Output scale and zero point are free: as declared by the operand."""
     return [(output.scale, output.zero_point) for output in op.outputs]
 
 
 def same_as(name: str, but: str = "") -> Quantization:
     """Every output has the scale and zero point of an input, the first one of that name.
 
-    but: a variant whose outputs have those that they declare.
+    but: a variant whose outputs keep their declared ones.
     """
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
@@ -152,7 +152,7 @@ def same_as(name: str, but: str = "") -> Quantization:
 
 
 def declared_or(name: str) -> Quantization:
-    """Output scale and zero point are free; an output that declares none has those of an input."""
+    """Output scale and zero point are free; by default they are those of an input."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         source = getattr(op, name)
@@ -165,7 +165,7 @@ def declared_or(name: str) -> Quantization:
 
 
 def fixed(**variants: tuple[float, int]) -> Quantization:
-    """Given by the operation for each of these variants; others have none."""
+    """Fixed by the operation for each of these variants; others have none."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         return [variants.get(op.variant, (0.0, 0))] * len(op.outputs)
@@ -174,28 +174,28 @@ def fixed(**variants: tuple[float, int]) -> Quantization:
 
 
 class Operation:
-    """What an operation is.
+    """The declaration of an operation.
 
     type: its code. doc: one sentence with the formula, for documentation.
     columns: names of the operands whose types vary together, `"input filter -> output"`.
-    types: variant -> (feature level since which it exists, one OperandType per column).
-    forms: the accepted lists of operands. defaults: values of inputs that a form leaves out.
-    values: names of tensors whose contents decide the shape, bound as tuples of numbers.
+    types: variant -> (first feature level, one OperandType per column).
+    forms: the accepted lists of operands. defaults: values of inputs that a form lacks.
+    values: names of tensors whose contents determine the shape, bound as tuples of numbers.
     rules: run in addOperation and finish; raise BAD_DATA, or return the feature level that a use
-        needs (None: no more than its row and form). They skip what is not known yet.
-    checks: run when the operation is reached, with all shapes and values; raise OP_FAILED.
-    remarks: run in finish; words for what is allowed and most likely a mistake, or None.
+        needs (None: that of its row and form). They skip unknown dimensions and values.
+    checks: run at execution, with all shapes and values; raise OP_FAILED.
+    remarks: run in finish; a warning about a legal but suspicious use, or None.
     allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
     omittable: names of the inputs that may be omitted (semantics.md 2.3).
-    infinite_scales: whether it has a result where a scale is infinite: it does not compute with
-        them, or what it computes is defined all the same.
-    data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
-    legacy: one of the operations that the reference's executor computes itself: BAD_DATA, not
-        OP_FAILED, to omitted outputs (api-semantics 16.1) and, unless an input is `omittable`, to
-        omitted or zero-sized inputs (semantics.md 2.6).
+    infinite_scales: whether it accepts infinite scales: it does not use them, or its result is
+        defined nevertheless.
+    data_dependent: whether output sizes depend on the data; `shape` returns 0 for them.
+    legacy: whether the executor of the reference implements it directly: BAD_DATA, not OP_FAILED,
+        for omitted outputs (api-semantics 16.1) and, unless an input is `omittable`, for omitted or
+        zero-sized inputs (semantics.md 2.6).
     shape: output dimensions from a bound operation whose inputs are all known; may raise.
-    quantization: where each output's scale and zero point come from.
-    elementwise: whether an element of the output follows from those at its place in the inputs.
+    quantization: the source of the scale and zero point of each output.
+    elementwise: whether an output element depends only on the inputs at the same index.
     work: how many arithmetic operations it is; a multiplication, an addition and an elementary
         function are one each, a fused activation and a requantization none. A number: for each
         element of the outputs; (number, input): for each element of that input; a word: by the
@@ -255,29 +255,29 @@ class Operation:
 
     @property
     def refused_input(self) -> Callable[..., NnapiError]:
-        """What makes the error for an input that is omitted or zero-sized and must not be."""
+        """The error constructor for omitted or zero-sized inputs that are not allowed."""
         return bad_data if self.legacy and not self.omittable else op_failed
 
-    # Matching: all uses with given numbers of operands are laid out in a dictionary at the first
-    # such use, so that a later one costs a lookup.
+    # Matching: at the first use, all signatures with these numbers of operands are stored in a
+    # dictionary; later uses cost one lookup.
 
     def match(self, inputs: Types, outputs: Types) -> "Match":
-        """The declared use with these operand types; raises BAD_DATA when there is none."""
+        """The match for these operand types; raises BAD_DATA if there is none."""
         key = (inputs, outputs)
-        found = self._matches.get(key)
-        if found is None:
+        match = self._matches.get(key)
+        if match is None:
             counts = len(inputs), len(outputs)
             if counts not in self._counts_expanded:
                 self._counts_expanded.add(counts)
                 for types, result in self.uses(*counts):
                     self._matches.setdefault(types, result)
-                found = self._matches.get(key)
-            if found is None:
+                match = self._matches.get(key)
+            if match is None:
                 from nnapi_shim.operations.mismatch import no_use
 
                 accepted = [(it.inputs, self.outputs_of(it)) for it in self.forms]
                 raise no_use(accepted, list(self.uses(*counts)), inputs, outputs)
-        return found
+        return match
 
     def outputs_of(self, accepted: Form) -> Operands:
         """The outputs of a form."""
@@ -289,7 +289,7 @@ class Operation:
     ) -> Iterator[tuple[tuple[Types, Types], "Match"]]:
         """Every row x form with `count` inputs: ((input types, output types), match).
 
-        output_count: how many outputs; None for those that the form names, each once.
+        output_count: number of outputs; None for those of the form, each once.
         """
         for accepted in self.forms:
             inputs, outputs = accepted.inputs, self.outputs_of(accepted)
@@ -336,9 +336,9 @@ class Operation:
         operand: Callable[[int], BoundOperand] | None = None,
         indexes: tuple[int, ...] = (),
     ) -> BoundOperation:
-        """Name the operands. `inputs` holds, per position, what the attribute is to be: a
-        BoundOperand, None (omitted), or a value; positions without a value yet hold `UNSET`.
-        operand: gives the tensor at a position, for those whose value is bound.
+        """Name the operands. `inputs` holds the attribute of each position: a BoundOperand,
+        None (omitted), or a value; `UNSET` if the value is unknown.
+        operand: position -> tensor, for inputs whose value is bound.
         indexes: as in BoundOperation.
         """
         named: dict[str, Any] = {}
@@ -377,14 +377,14 @@ class Operation:
 
 
 class _Unset:
-    """Marks a value that is not known while a model is being built."""
+    """Marks a value that is unknown while a model is built."""
 
 
 UNSET = _Unset()
 
 
 class Match(NamedTuple):
-    """A use of an operation that its declaration accepts."""
+    """A signature of an operation that its declaration accepts."""
 
     operation: Operation
     variant: str

@@ -1,5 +1,5 @@
-"""AXIS_ALIGNED_BBOX_TRANSFORM, DETECTION_POSTPROCESSING, HEATMAP_MAX_KEYPOINT: from what a network
-says about its boxes to positions in the image.
+"""AXIS_ALIGNED_BBOX_TRANSFORM, DETECTION_POSTPROCESSING, HEATMAP_MAX_KEYPOINT: convert network
+outputs for boxes to positions in the image.
 """
 
 from nnapi_shim.errors import op_failed

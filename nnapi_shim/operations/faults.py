@@ -1,4 +1,4 @@
-"""Refusals of values that only a run knows: the same on every device.
+"""Errors of values at run time, shared by all devices.
 
 `at` is the position of the value in its operand, `box` (x1, y1, x2, y2).
 """
@@ -9,7 +9,7 @@ from nnapi_shim.errors import NnapiError, op_failed
 
 
 def index_outside(name: str, at: int, index: int, size: int) -> NnapiError:
-    """An index into a dimension of this size that is not in it."""
+    """An index out of the range of a dimension of this size."""
     return op_failed(
         f"number {at} of {name} is {index}; allowed are 0 to {size - 1}", "operation.index.range"
     )
@@ -25,7 +25,7 @@ def box_reversed(name: str, at: int, box: Sequence[float]) -> NnapiError:
 def roi_outside(
     at: int, box: Sequence[float], size: tuple[int, int], strides: tuple[float, float]
 ) -> NnapiError:
-    """A roi that leaves the feature map; size and strides: (height, width)."""
+    """A region of interest outside the feature map; size and strides: (height, width)."""
     return op_failed(
         f"box {at} of rois is {_shown(box)}; it must lie in the feature map of "
         f"{size[0]} x {size[1]} with strides {strides[0]:g} and {strides[1]:g}",
@@ -34,7 +34,7 @@ def roi_outside(
 
 
 def score_is_nan(at: int) -> NnapiError:
-    """A score that no other can be compared with."""
+    """A score that is not comparable (NaN)."""
     return op_failed(
         f"number {at} of scores is NaN; scores must have an order", "generate-proposals.nan-score"
     )

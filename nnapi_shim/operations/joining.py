@@ -1,4 +1,4 @@
-"""CONCATENATION PACK TILE: tensors one behind the other, along an axis or a new one, repeated."""
+"""CONCATENATION, PACK and TILE."""
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
@@ -34,17 +34,17 @@ def joined(op: BoundOperation) -> list[Dimensions]:
 
 
 def output_has_one_rank_more(op: BoundOperation) -> None:
-    """The inputs have the same rank, and the output one dimension more, where that is known.
+    """The inputs have the same rank, and the output one dimension more, as far as known.
 
-    As in the reference, an output of rank 1 says nothing of the inputs; a computation fails.
+    As in the reference, an output of rank 1 is not checked here; a computation fails.
     """
     ranks = {len(operand.dimensions) for operand in op.inputs if operand.dimensions}
     if len(op.output.dimensions) > 1:
         ranks.add(len(op.output.dimensions) - 1)
     if len(ranks) > 1:
-        given = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
+        listed = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
         raise bad_data(
-            f"the inputs have dimensions {given}, the output {list(op.output.dimensions)}; all "
+            f"the inputs have dimensions {listed}, the output {list(op.output.dimensions)}; all "
             "inputs must have the same rank, and the output one more",
             "pack.rank",
         )
@@ -71,7 +71,7 @@ def stacked(op: BoundOperation) -> list[Dimensions]:
 
 
 def multiple_per_dimension(op: BoundOperation) -> None:
-    """There is a number from 0 for every dimension."""
+    """There is a number of at least 0 for every dimension."""
     rank = len(op.input.dimensions)
     # Differs: documented is exactly one per dimension; the reference does not look at what follows.
     if len(op.multiples) < rank or min(op.multiples[:rank]) < 0:

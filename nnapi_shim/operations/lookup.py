@@ -41,7 +41,7 @@ def values_have_rows(op: BoundOperation) -> None:
 
 
 def projection(op: BoundOperation) -> None:
-    """Up to 32 bits per hash; a dense projection weighs every item, a sparse one none."""
+    """Up to 32 bits per hash; only a dense projection has weights."""
     bits = op.hash.dimensions[1]
     if bits > 32:
         raise op_failed(
@@ -73,7 +73,7 @@ def projection(op: BoundOperation) -> None:
 
 
 def projected(op: BoundOperation) -> list[Dimensions]:
-    """A number per hash, or per bit of every hash."""
+    """One number per hash (sparse), or per bit of every hash (dense)."""
     hashes, bits = op.hash.dimensions
     return [(hashes * bits if op.type == DENSE else hashes,)]
 

@@ -1,4 +1,4 @@
-"""LSTM, and LSTM over sequences in one direction or in both."""
+"""LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM and BIDIRECTIONAL_SEQUENCE_LSTM."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -30,7 +30,7 @@ ACTIVATIONS = {0: "none", 1: "relu", 3: "relu6", 4: "tanh", 6: "sigmoid"}
 """Codes of the activation of a cell (semantics.md 11.2); the reference aborts on others."""
 
 DIRECTIONS = ("fw_", "bw_")
-"""What the names of the operands of both cells begin with."""
+"""Prefixes of the operand names of both cells."""
 
 DIRECTION_STATES = ("activation_state_in", "cell_state_in")
 
@@ -62,7 +62,7 @@ def backward_input(op: BoundOperation) -> BoundOperand:
 
 
 def activation(op: BoundOperation) -> None:
-    """The activation is one that cells have."""
+    """The activation code is valid for a cell."""
     if op.activation not in ACTIVATIONS:
         allowed = ", ".join(f"{code} ({name})" for code, name in ACTIVATIONS.items())
         raise op_failed(f"activation is {op.activation}; allowed are {allowed}", "lstm.activation")
@@ -84,23 +84,23 @@ def single(op: BoundOperation) -> None:
 
 
 def sequence(op: BoundOperation) -> None:
-    """The cell of a sequence; the reference looks neither at a projection bias that has no use
-    nor, in the operation, at the sign of the bounds.
+    """The cell of a sequence; the reference checks neither an unused projection bias nor, in the
+    operation, the sign of the bounds.
     """
     parts_complete(op)
     sizes_agree(op, leading(op)[1], op.input.dimensions[2])
 
 
 def states_of_any_rank(op: BoundOperation, prefix: str) -> None:
-    """The reference does not look at the dimensions of these states; here their number counts."""
+    """The number of elements of these states; the reference does not check their dimensions."""
     known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
-    found, batch = direction(op, prefix), leading(op)[1]
-    for name, size in zip(DIRECTION_STATES, (found.outputs, found.units), strict=True):
+    sizes, batch = direction(op, prefix), leading(op)[1]
+    for name, size in zip(DIRECTION_STATES, (sizes.outputs, sizes.units), strict=True):
         read_as(op, prefix + name, (batch, size))
 
 
 def both(op: BoundOperation) -> None:
-    """The cells of both directions, and what links them."""
+    """The cells of both directions, and their linking mode."""
     for prefix in DIRECTIONS:
         weights, bias = projection_names(prefix)
         parts_complete(op, prefix)
@@ -147,27 +147,27 @@ def merged(op: BoundOperation) -> None:
 
 def single_shape(op: BoundOperation) -> list[Dimensions]:
     """The first output is scratch: room for the gates that are computed."""
-    found, batch = cell(op), op.input.dimensions[0]
-    gates = 3 if found.is_coupled else 4
-    output, state = (batch, found.outputs), (batch, found.units)
-    return [(batch, gates * found.units), output, state, output]
+    sizes, batch = cell(op), op.input.dimensions[0]
+    gates = 3 if sizes.is_coupled else 4
+    output, state = (batch, sizes.outputs), (batch, sizes.units)
+    return [(batch, gates * sizes.units), output, state, output]
 
 
 def sequence_shape(op: BoundOperation) -> list[Dimensions]:
     """The output of every step, and the states after the last one."""
-    found, batch = cell(op), leading(op)[1]
-    output = (*op.input.dimensions[:2], found.outputs)
-    return [output, (batch, found.outputs), (batch, found.units)][: len(op.outputs)]
+    sizes, batch = cell(op), leading(op)[1]
+    output = (*op.input.dimensions[:2], sizes.outputs)
+    return [output, (batch, sizes.outputs), (batch, sizes.units)][: len(op.outputs)]
 
 
 def both_shape(op: BoundOperation) -> list[Dimensions]:
     """The outputs of every step, and the states after the last step of each direction."""
     cells, batch = [direction(op, prefix) for prefix in DIRECTIONS], leading(op)[1]
-    lengths = [found.outputs for found in cells]
+    lengths = [sizes.outputs for sizes in cells]
     if op.merge_outputs:
         lengths = [sum(lengths)]
     outputs = [(*op.input.dimensions[:2], length) for length in lengths]
-    states = [(batch, size) for found in cells for size in (found.outputs, found.units)]
+    states = [(batch, size) for sizes in cells for size in (sizes.outputs, sizes.units)]
     return [*outputs, *states][: len(op.outputs)]
 
 

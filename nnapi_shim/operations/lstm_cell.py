@@ -131,9 +131,9 @@ def all_or_none(op: BoundOperation, names: Sequence[str]) -> None:
     """Either all of these operands are omitted, or none."""
     omitted = [name for name in names if getattr(op, name, None) is None]
     if omitted and len(omitted) < len(names):
-        given = next(name for name in names if name not in omitted)
+        present = next(name for name in names if name not in omitted)
         raise op_failed(
-            f"{omitted[0]} is omitted, and {given} is not; they belong together",
+            f"{omitted[0]} is omitted, and {present} is not; they belong together",
             "lstm.incomplete-inputs",
         )
 
@@ -179,8 +179,8 @@ def sizes_agree(
     Two of these are those of the weights of the output gate.
     """
     known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
-    found = cell(op, prefix, states)
-    units, outputs = found.units, found.outputs
+    sizes = cell(op, prefix, states)
+    units, outputs = sizes.units, sizes.outputs
     for names, dimensions in (
         (input_names(prefix), (units, input_size)),
         (recurrent_names(prefix), (units, outputs)),
@@ -194,7 +194,7 @@ def sizes_agree(
     ):
         for name in names:
             expect(op, name, dimensions)
-    if found.projection_weights is None and outputs > units:
+    if sizes.projection_weights is None and outputs > units:
         raise op_failed(
             f"{recurrent_names(prefix)[-1]} has {outputs} columns; without a projection, allowed "
             f"are at most {units}, the number of units",

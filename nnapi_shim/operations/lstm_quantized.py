@@ -63,18 +63,18 @@ def sizes(op: BoundOperation) -> None:
 def parameters(op: BoundOperation) -> None:
     """All parameters are fixed but those of the weights, which the weights share."""
     weights = op.input_to_input_weights
-    wanted = dict.fromkeys(("input", "prev_output"), OUTPUT_16)
-    wanted["prev_cell_state"] = STATE_16
+    expected = dict.fromkeys(("input", "prev_output"), OUTPUT_16)
+    expected["prev_cell_state"] = STATE_16
     for name in (*input_names(), *recurrent_names()):
-        wanted[name] = (weights.scale, weights.zero_point)
+        expected[name] = (weights.scale, weights.zero_point)
     for name in bias_names():
-        wanted[name] = (weights.scale / 128, 0)
-    for name, (scale, zero_point) in wanted.items():
-        given = getattr(op, name)
-        if (given.scale, given.zero_point) != (scale, zero_point):
+        expected[name] = (weights.scale / 128, 0)
+    for name, (scale, zero_point) in expected.items():
+        operand = getattr(op, name)
+        if (operand.scale, operand.zero_point) != (scale, zero_point):
             raise op_failed(
-                f"{name} has scale {given.scale:g} and zero point {given.zero_point}; they must be "
-                f"{scale:g} and {zero_point}",
+                f"{name} has scale {operand.scale:g} and zero point {operand.zero_point}; they "
+                f"must be {scale:g} and {zero_point}",
                 "quantized-16bit-lstm.quantization",
             )
 

@@ -127,7 +127,7 @@ def matrices(op: BoundOperation) -> Matrices:
     # Differs: the documentation asks for equal batches. The reference takes those of lhs for the
     # output without a look at rhs, and repeats a batch of 1; what else it accepts, it reads or
     # writes outside of its operands with.
-    if any(size not in (1, wanted) for size, wanted in zip(rhs[:-2], lhs[:-2], strict=True)):
+    if any(size not in (1, lhs_size) for size, lhs_size in zip(rhs[:-2], lhs[:-2], strict=True)):
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; in front of the last two "
             "those of rhs must be the same or 1",
@@ -151,8 +151,8 @@ def matrices_fit(op: BoundOperation) -> None:
 
 def product_of_each(op: BoundOperation) -> list[Dimensions]:
     """[..., rows, columns]."""
-    found = matrices(op)
-    return [(*found.batch, found.rows, found.columns)]
+    operands = matrices(op)
+    return [(*operands.batch, operands.rows, operands.columns)]
 
 
 BATCH_MATMUL = Operation(

@@ -62,24 +62,24 @@ def no_use(
             "operation.signature.output-count",
         )
 
-    given = inputs + outputs
+    types = inputs + outputs
 
     def agreement(candidate: Use) -> int:
         """Number of leading operands that fit."""
-        wanted = candidate[0][0] + candidate[0][1]
-        fits = [g == w for g, w in zip(given, wanted, strict=True)]
+        expected = candidate[0][0] + candidate[0][1]
+        fits = [g == w for g, w in zip(types, expected, strict=True)]
         return (fits + [False]).index(False)
 
     best = max(map(agreement, candidates))
     closest = [c for c in candidates if agreement(c) == best]
-    position = min(best, len(given) - 1)
+    position = min(best, len(types) - 1)
     names = closest[0][1].input_names + closest[0][1].output_names
     allowed = sorted({(c[0][0] + c[0][1])[position].name for c in closest})
     role = Place("input", position, names[position])
     if position >= len(inputs):
         role = Place("output", position - len(inputs), names[position])
-    told = f"{role} is {given[position].name}; allowed here: {', '.join(allowed)}"
-    return bad_data(told, "operation.signature.type").about(role)
+    message = f"{role} is {types[position].name}; allowed here: {', '.join(allowed)}"
+    return bad_data(message, "operation.signature.type").about(role)
 
 
 def _counts(accepted: Sequence[Operands]) -> str:

@@ -1,4 +1,4 @@
-"""PAD PAD_V2 MIRROR_PAD: elements put in front of and behind a tensor, along every axis."""
+"""PAD, PAD_V2 and MIRROR_PAD."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def paddings(op: BoundOperation) -> Iterator[tuple[int, int]]:
 
 
 def pair_per_dimension(op: BoundOperation) -> None:
-    """Paddings holds two numbers from 0 per dimension of the input."""
+    """Paddings holds two numbers of at least 0 per dimension of the input."""
     rank = len(op.input.dimensions)
     expect_source(op, "paddings", rank, 2)
     if len(op.paddings) != 2 * rank:
@@ -46,7 +46,7 @@ def a_row_per_dimension(op: BoundOperation) -> None:
 
 
 def mirror_is_long_enough(op: BoundOperation) -> None:
-    """REFLECT takes at most what lies beyond the border element, SYMMETRIC at most everything."""
+    """Paddings are below the size for REFLECT, and at most the size for SYMMETRIC."""
     if op.mode not in (REFLECT, SYMMETRIC):
         raise op_failed(
             f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)", "mirror-pad.mode"
@@ -61,7 +61,7 @@ def mirror_is_long_enough(op: BoundOperation) -> None:
 
 
 def padded(op: BoundOperation) -> list[Dimensions]:
-    """Every size with what is put in front and behind."""
+    """Every size plus both paddings."""
     return [
         tuple(
             before + size + after

@@ -13,8 +13,13 @@ from nnapi_shim.operations.signatures import F16, F32, NO_PADDING, ONE_TO_ONE, w
 
 def pooled(op: BoundOperation) -> list[Dimensions]:
     """[batch, out_height, out_width, depth] in the operation's layout."""
-    seen = window(op, op.filter_height, op.filter_width)
-    image = (seen.batch, seen.vertical.output, seen.horizontal.output, seen.in_depth)
+    geometry = window(op, op.filter_height, op.filter_width)
+    image = (
+        geometry.batch,
+        geometry.vertical.output,
+        geometry.horizontal.output,
+        geometry.in_depth,
+    )
     return [in_layout(image, op.nchw)]
 
 

@@ -1,6 +1,6 @@
 """BOX_WITH_NMS_LIMIT and GENERATE_PROPOSALS: the boxes that survive non-maximum suppression.
 
-How many those are, only the data says: the first dimension of every output is not known before.
+Their number depends on the data, so the first dimension of every output is unknown.
 """
 
 from nnapi_shim.errors import op_failed
@@ -14,7 +14,7 @@ FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
 QU16, QS16 = OperandType.TENSOR_QUANT16_ASYMM, OperandType.TENSOR_QUANT16_SYMM
 
 NMS_KERNELS = ("hard", "linear", "gaussian")
-"""How a selected box lowers the scores of those that overlap it, by code."""
+"""Kernels by which a selected box lowers the scores of overlapping boxes, by code."""
 
 
 def box_sizes(op: BoundOperation) -> None:

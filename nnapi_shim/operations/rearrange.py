@@ -1,4 +1,4 @@
-"""TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, and blocks moved between space, depth and batch."""
+"""TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, and conversions between space, depth and batch."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
@@ -34,7 +34,7 @@ def perm_is_a_permutation(op: BoundOperation) -> None:
                 f"perm is omitted and the input has rank {rank}; it must have rank 2",
                 "transpose.perm-omitted",
             )
-    # Differs: the reference does not notice an axis that is named twice; its result is random then.
+    # Differs: the reference accepts a repeated axis, with an undefined result.
     elif sorted(op.perm) != list(range(rank)):
         raise op_failed(
             f"perm is {list(op.perm)}; it must hold each of 0 to {rank - 1} once", "transpose.perm"
@@ -139,7 +139,7 @@ def blocks_divide_padded_image(op: BoundOperation) -> None:
             f"paddings has {len(op.paddings)} elements; its dimensions must be [2, 2]",
             "space-to-batch-nd.paddings-dimensions",
         )
-    # Differs: documented paddings are at least 0; the reference cuts elements off for others.
+    # Differs: documented paddings are at least 0; the reference crops for negative ones.
     sizes = padded_image(op)
     if min(sizes) < 0 or any(n % block for n, block in zip(sizes, op.block_shape, strict=True)):
         raise op_failed(

@@ -1,4 +1,4 @@
-"""MEAN and the REDUCE operations: the elements along some axes become one."""
+"""MEAN and the REDUCE operations."""
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
@@ -17,8 +17,8 @@ BOOLEANS = {"b8": (3, B8, B8)}
 def reduced_axes(op: BoundOperation) -> frozenset[int]:
     """The axes of the input that are reduced, each in [0, rank); `axes` may name one repeatedly.
 
-    Differs: MEAN with keep_dims does not look at its axes in the reference, and reads outside of
-    the input with some; they are refused here like those of the others.
+    Differs: the reference does not validate the axes of MEAN with keep_dims, and reads out of
+    bounds; here they are validated as those of the other operations.
     """
     rank = len(op.input.dimensions)
     return frozenset(axis_in_range(axis, rank, "axes has") for axis in op.axes)

@@ -1,4 +1,4 @@
-"""RESHAPE SQUEEZE EXPAND_DIMS RANK FILL: dimensions changed, looked at, or taken from a tensor."""
+"""RESHAPE, SQUEEZE, EXPAND_DIMS, RANK and FILL."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType as T
@@ -17,7 +17,7 @@ from nnapi_shim.operations.signatures import F16, F32, I32, ONE_TO_ONE, QC8, QS8
 
 
 def axes_have_size_one(op: BoundOperation) -> None:
-    """The axes to remove lie in [-rank, rank) and have size 1; one may be named twice."""
+    """The axes to remove lie in [-rank, rank) and have size 1; they may repeat."""
     dimensions = op.input.dimensions
     for axis in op.axes or ():
         size = dimensions[axis_in_range(axis, len(dimensions), "axes has")]

@@ -1,4 +1,4 @@
-"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: images in another size."""
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
 
 from collections.abc import Iterator
 from math import floor
@@ -65,7 +65,7 @@ def resized(op: BoundOperation) -> list[Dimensions]:
 def resize(type: OperationType, doc: str, floats: int, flags: int, work: int) -> Operation:
     """A resizing operation.
 
-    floats: level of its float32 form. flags: how many flags cannot be left out.
+    floats: level of its float32 form. flags: number of required flags.
     """
     return Operation(
         type,

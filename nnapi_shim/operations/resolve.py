@@ -1,6 +1,6 @@
-"""What every device does with an operation that it reaches: checks, output shapes, parameters.
+"""Resolves an operation at execution: checks, output shapes, quantization.
 
-The rules here are those of the graph (semantics.md 2), the same for all operations.
+These rules apply to all operations (semantics.md 2) on all devices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ INFINITE = float("inf")
 
 
 def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
-    """Combine declared with computed dimensions; raises OP_FAILED where they contradict.
+    """Merge declared and computed dimensions; raises OP_FAILED if they contradict.
 
-    Unknown rank and unknown sizes take the other side's value. So does, as in the reference, a
-    computed size of 0: it gives way to a declared one.
+    An unknown rank or size takes the value of the other side. As in the reference, so does a
+    computed size of 0.
     """
     if not known or known == computed:
         return computed
@@ -31,30 +31,30 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
             "operation.dimensions.declared",
         )
     merged = []
-    for declared, found in zip(known, computed, strict=True):
-        if declared and found and declared != found:
+    for declared, size in zip(known, computed, strict=True):
+        if declared and size and declared != size:
             raise op_failed(
                 f"dimensions are {list(computed)}; declared are {list(known)}",
                 "operation.dimensions.declared",
             )
-        merged.append(declared or found)
+        merged.append(declared or size)
     return tuple(merged)
 
 
-def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
-    """Dimensions of a referenced graph's input: those it is given, also a size of 0.
+def given_dimensions(declared: Dimensions, actual: Dimensions) -> Dimensions:
+    """Dimensions of an input of a referenced graph: the actual ones, also a size of 0.
 
-    Raises OP_FAILED where they contradict the declared ones.
+    Raises OP_FAILED if they contradict the declared ones.
     """
-    merge_dimensions(declared, given)
-    return given
+    merge_dimensions(declared, actual)
+    return actual
 
 
 def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None:
-    """Refuse a request that leaves an output of this graph out: no operation can do without one.
+    """Refuse a request that omits an output of this graph.
 
-    The code is that of the first operation that has no place for its result (api-semantics 16.1):
-    BAD_DATA for one that is `legacy`, OP_FAILED for others.
+    The first operation that writes an omitted output determines the code (api-semantics 16.1):
+    BAD_DATA if it is `legacy`, else OP_FAILED.
     """
     omitted = {
         index: position
@@ -69,12 +69,12 @@ def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None
     type = item.type
     is_legacy = isinstance(type, OperationType) and operation(type).legacy
     refuse = bad_data if is_legacy else op_failed
-    told = f"output {omitted[index]} is omitted; a computation needs all outputs"
-    raise refuse(told, "operation.output.omitted").about(Place("output", omitted[index]))
+    message = f"output {omitted[index]} is omitted; a computation needs all outputs"
+    raise refuse(message, "operation.output.omitted").about(Place("output", omitted[index]))
 
 
 def check_omitted(op: BoundOperation, name: str) -> None:
-    """An input of this name that is omitted is refused where the operation cannot do without."""
+    """Refuse an omitted input of this name if the operation requires it."""
     operation = op.match.operation
     value = getattr(op, name)
     is_omitted = None in value if name == op.match.repeated[0] else value is None
@@ -85,7 +85,7 @@ def check_omitted(op: BoundOperation, name: str) -> None:
 
 
 def check_operands(op: BoundOperation) -> None:
-    """Omitted and zero-sized inputs are refused where the operation has no use for them."""
+    """Refuse omitted and zero-sized inputs that the operation does not accept."""
     operation = op.match.operation
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
@@ -103,7 +103,7 @@ def check_operands(op: BoundOperation) -> None:
 
 
 def check_scales(op: BoundOperation) -> None:
-    """Infinite scales of inputs are refused where no result could be made of them."""
+    """Refuse infinite scales of inputs, unless the operation accepts them."""
     if op.match.operation.infinite_scales:
         return
     for name in dict.fromkeys(op.match.input_names):
@@ -115,7 +115,7 @@ def check_scales(op: BoundOperation) -> None:
 
 
 def check_output_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
-    """The same of outputs; parameters: scale and zero point that the operation gives each."""
+    """Refuse infinite scales of outputs. parameters: scale and zero point of each output."""
     if op.match.operation.infinite_scales:
         return
     for name, (scale, _) in zip(op.match.output_names, parameters, strict=True):
@@ -131,8 +131,8 @@ def _check_finite(op: BoundOperation, name: str, scales: Sequence[float]) -> Non
 
 
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
-    """Raise OP_FAILED for an output with more bytes than an operand may have, and for a dimension
-    that no operand can have, where another one is 0.
+    """Raise OP_FAILED for an output above the maximum size in bytes and, if one dimension is 0, for
+    another dimension above the maximum.
     """
     count = element_count(dimensions)
     if count == 0 and max(dimensions) > MAX_BYTES:
@@ -149,11 +149,11 @@ def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None
 def set_output(
     operand: BoundOperand, name: str, computed: Dimensions, scale: float, zero_point: int
 ) -> bool:
-    """Give an output the dimensions and parameters that its operation computed.
+    """Set the computed dimensions and parameters of an output.
 
-    Returns whether the operation has data for it: not where a declared size won over a computed 0.
-    Raises OP_FAILED where they contradict declared dimensions or, for an output of the model,
-    the declared parameters.
+    Returns whether the operation has data for it: not if a declared size replaced a computed 0.
+    Raises OP_FAILED if they contradict declared dimensions or, for an output of the model, the
+    declared parameters.
     """
     try:
         operand.dimensions = merge_dimensions(operand.dimensions, computed)
@@ -172,9 +172,9 @@ def set_output(
 
 
 def resolve(op: BoundOperation) -> list[BoundOperand]:
-    """Check a bound operation and set its outputs' dimensions, scale and zero point.
+    """Check a bound operation and set dimensions, scale and zero point of its outputs.
 
-    Returns the outputs that the operation has no data for; they are all zero.
+    Returns the outputs for which the operation has no data; they are filled with zeros.
     Raises OP_FAILED (or BAD_DATA, for the operations that are `legacy`).
     """
     operation = op.match.operation

@@ -23,7 +23,7 @@ def activation_among(*allowed: int) -> Check:
     return check
 
 
-# Differs: the reference does not come back from RELU1 here, which the documentation lists.
+# Differs: the reference hangs with RELU1 here, which the documentation lists.
 cell_activation = activation_among(NONE, RELU, RELU1, RELU6, TANH, SIGMOID)
 
 
@@ -34,7 +34,7 @@ def time_and_batch(op: BoundOperation) -> tuple[int, int]:
 
 
 def matrices(*names: str) -> Check:
-    """These operands are matrices; the reference does not look at further dimensions, here 1s."""
+    """These operands are matrices; further dimensions, unchecked in the reference, must be 1."""
     ranks = known_rank(2, *names)
 
     def check(op: BoundOperation) -> None:
@@ -46,7 +46,7 @@ def matrices(*names: str) -> Check:
 
 
 def leading(op: BoundOperation, name: str, rank: int) -> None:
-    """Take an operand for one of this rank where all further dimensions are 1."""
+    """Drop the further dimensions of an operand above this rank if all of them are 1."""
     dimensions = getattr(op, name).dimensions
     if len(dimensions) > rank:
         read_as(op, name, dimensions[:rank])
@@ -57,7 +57,7 @@ def rnn_sizes(op: BoundOperation) -> None:
     batch, size = op.input.dimensions
     units = op.weights.dimensions[0]
     leading(op, "bias", 1)
-    read_as(op, "hidden_state_in", (batch, units))  # the reference does not look at its dimensions
+    read_as(op, "hidden_state_in", (batch, units))  # the reference does not check its dimensions
     expect_dimensions(
         op,
         weights=(units, size),
@@ -68,7 +68,7 @@ def rnn_sizes(op: BoundOperation) -> None:
 
 
 def sequence_sizes(op: BoundOperation) -> None:
-    """As rnn_sizes, for an input of which every step is one; time_major is 0 or 1."""
+    """As rnn_sizes, for each step of a sequence; time_major is 0 or 1."""
     if op.time_major not in (0, 1):
         raise op_failed(f"time_major is {op.time_major}; allowed are 0 and 1", "rnn.time-major")
     units = op.weights.dimensions[0]
@@ -82,15 +82,19 @@ def sequence_sizes(op: BoundOperation) -> None:
 
 
 def linking(op: BoundOperation) -> None:
-    """An auxiliary input comes alone (the backward cell takes it in place of the input), or with
-    weights for both cells, which add it to the input.
+    """An auxiliary input comes alone (it replaces the input of the backward cell), or with weights
+    for both cells, which add it to the input.
     """
-    given = [op.aux_input is not None, op.fw_aux_weights is not None, op.bw_aux_weights is not None]
-    if given not in ([False] * 3, [True, False, False], [True] * 3):
+    is_present = [
+        op.aux_input is not None,
+        op.fw_aux_weights is not None,
+        op.bw_aux_weights is not None,
+    ]
+    if is_present not in ([False] * 3, [True, False, False], [True] * 3):
         names = ("aux_input", "fw_aux_weights", "bw_aux_weights")
-        found = [name for name, is_given in zip(names, given, strict=True) if is_given]
+        present = [name for name, is_given in zip(names, is_present, strict=True) if is_given]
         raise op_failed(
-            f"only {' and '.join(found)} given; allowed are aux_input alone, or with both "
+            f"only {' and '.join(present)} given; allowed are aux_input alone, or with both "
             "fw_aux_weights and bw_aux_weights",
             "bidirectional-sequence-rnn.aux-input",
         )
@@ -134,7 +138,7 @@ def aux_rank(op: BoundOperation) -> None:
 
 
 def bidirectional_shapes(op: BoundOperation) -> list[Dimensions]:
-    """The outputs that there are, then their states."""
+    """The outputs of the form, then their states."""
     *leading, _ = op.input.dimensions
     batch = time_and_batch(op)[1]
     forward, backward = op.fw_weights.dimensions[0], op.bw_weights.dimensions[0]
@@ -167,7 +171,7 @@ def svdf_sizes(op: BoundOperation) -> None:
 
 
 def unidirectional_shapes(op: BoundOperation) -> list[Dimensions]:
-    """The output, and the state if it is asked for."""
+    """The output, and the state if the form has it."""
     units = op.weights.dimensions[0]
     shapes = [(*op.input.dimensions[:2], units), (time_and_batch(op)[1], units)]
     return shapes[: len(op.outputs)]

@@ -1,4 +1,4 @@
-"""ROI_ALIGN and ROI_POOLING: what a feature map has under regions of interest, all in one size."""
+"""ROI_ALIGN and ROI_POOLING: resample regions of interest of a feature map to one size."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ QU16 = OperandType.TENSOR_QUANT16_ASYMM
 
 
 def roi_sizes(op: BoundOperation) -> None:
-    """Each roi has 4 numbers and an image; the indices of images may have further sizes of 1."""
+    """Each roi has 4 coordinates and an image index; indices may have further sizes of 1."""
     require_dimensions(op, "input", (None, None, None, None))
     require_dimensions(op, "rois", (None, 4))
     count = op.rois.dimensions[0]
@@ -27,7 +27,7 @@ def roi_sizes(op: BoundOperation) -> None:
 
 
 def sampling(op: BoundOperation) -> None:
-    """Numbers of samples are at least 0, which asks for as many as a bin has points."""
+    """Numbers of samples are at least 0; 0 means one per point of a bin."""
     for name in ("height_sampling_ratio", "width_sampling_ratio"):
         if getattr(op, name) < 0:
             raise op_failed(
@@ -45,7 +45,7 @@ def roi_shape(op: BoundOperation) -> list[Dimensions]:
 def roi_operation(
     type: OperationType, ratios: str = "", checks: Sequence[Check] = (), **more: Any
 ) -> Operation:
-    """Both operations differ by the numbers of samples, `ratios`."""
+    """A declaration of either operation; only ROI_ALIGN has numbers of samples, `ratios`."""
     return Operation(
         type,
         columns="input rois height_stride width_stride -> output",

@@ -1,8 +1,8 @@
-"""Rules and checks that several operations share.
+"""Rules and checks shared by several operations.
 
-Rules run in addOperation and finish, where dimensions may be unknown: they skip what is not known,
-raise BAD_DATA, and may return the feature level that a use needs. Checks run when an operation is
-reached in a computation, where everything is known, and raise OP_FAILED.
+Rules run in addOperation and finish: they skip unknown dimensions, raise BAD_DATA, and may return
+the feature level that a use needs. Checks run at execution, when all dimensions and values are
+known, and raise OP_FAILED.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, R
 
 
 def operands_named(op: BoundOperation, name: str) -> list[BoundOperand]:
-    """The operands behind a name: several for one that repeats, none for an omitted one."""
+    """The operands of a name: several if it repeats, none if it is omitted."""
     value = getattr(op, name)
     if value is None:
         return []
@@ -25,7 +25,7 @@ def operands_named(op: BoundOperation, name: str) -> list[BoundOperand]:
 
 
 def labelled(op: BoundOperation, name: str) -> list[tuple[str, BoundOperand]]:
-    """The operands behind a name and what messages call them: `inputs 2` for one that repeats."""
+    """The operands of a name with their labels for messages: `inputs 2` if it repeats."""
     operands = operands_named(op, name)
     if name not in op.match.repeated:
         return [(name, operand) for operand in operands]
@@ -49,7 +49,7 @@ def rank_at_most(limit: int, *names: str) -> Rule:
 
 
 def ranks_at_most_if_all_known(limit: int, *names: str) -> Rule:
-    """As rank_at_most, but looked at only when the rank of every operand named is known."""
+    """As rank_at_most, but only if the ranks of all named operands are known."""
     each = rank_at_most(limit, *names)
 
     def rule(op: BoundOperation) -> None:
@@ -79,13 +79,13 @@ def same_rank(*names: str) -> Rule:
     """Known ranks of these operands are equal."""
 
     def rule(op: BoundOperation) -> None:
-        first, *others = [found for name in names for found in labelled(op, name)]
+        first, *others = [entry for name in names for entry in labelled(op, name)]
         for label, operand in others:
-            given, wanted = operand.dimensions, first[1].dimensions
-            if given and wanted and len(given) != len(wanted):
+            dimensions, expected = operand.dimensions, first[1].dimensions
+            if dimensions and expected and len(dimensions) != len(expected):
                 raise bad_data(
-                    f"{label} has dimensions {list(given)}; it must have the rank of {first[0]} "
-                    f"{list(wanted)}",
+                    f"{label} has dimensions {list(dimensions)}; it must have the rank "
+                    f"of {first[0]} {list(expected)}",
                     "operation.rank.equal",
                 )
 
@@ -93,7 +93,7 @@ def same_rank(*names: str) -> Rule:
 
 
 def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
-    """The feature level at which each rank of an operand became legal; other ranks are refused."""
+    """The first feature level of each rank of an operand; other ranks are refused."""
 
     def rule(op: BoundOperation) -> int | None:
         rank = len(getattr(op, name).dimensions)
@@ -112,14 +112,18 @@ def same_parameters(*names: str) -> Rule:
     """Quantized operands of these names have one scale and zero point."""
 
     def rule(op: BoundOperation) -> None:
-        operands = [found for name in names for found in labelled(op, name)]
-        first, wanted = operands[0]
+        operands = [entry for name in names for entry in labelled(op, name)]
+        first, reference = operands[0]
         for name, operand in operands:
-            given = operand.scale, operand.zero_point
-            if operand.type in QUANTIZED_RANGE and given != (wanted.scale, wanted.zero_point):
+            parameters = operand.scale, operand.zero_point
+            if operand.type in QUANTIZED_RANGE and parameters != (
+                reference.scale,
+                reference.zero_point,
+            ):
                 raise bad_data(
                     f"{name} has scale {operand.scale:g} and zero point {operand.zero_point}; "
-                    f"{first} has {wanted.scale:g} and {wanted.zero_point}, and they must be equal",
+                    f"{first} has {reference.scale:g} and {reference.zero_point}, and they must "
+                    "be equal",
                     "operation.quantization.equal",
                 )
 
@@ -127,16 +131,16 @@ def same_parameters(*names: str) -> Rule:
 
 
 def copied_as_stored(op: BoundOperation) -> str | None:
-    """Where the output has other parameters than the input: stored values are copied all the same.
+    """Warn if the output has other parameters than the input: stored values are copied unchanged.
 
-    As in the reference; the output means what it declares.
+    As in the reference; the values have the declared scale and zero point of the output.
     """
-    given, wanted = ((it.scale, it.zero_point) for it in (op.output, op.input))
-    if given == wanted:
+    output, input = ((it.scale, it.zero_point) for it in (op.output, op.input))
+    if output == input:
         return None
     return (
-        f"output has scale {given[0]:g} and zero point {given[1]}, input {wanted[0]:g} and "
-        f"{wanted[1]}; stored values are copied as they are, and mean something else there; give "
+        f"output has scale {output[0]:g} and zero point {output[1]}, input {input[0]:g} and "
+        f"{input[1]}; stored values are copied as they are, and mean something else there; give "
         "both operands the same"
     )
 
@@ -176,12 +180,13 @@ def known_rank(rank: int, *names: str) -> Check:
 
 
 def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
-    """These operands have exactly these dimensions; omitted ones have none to look at."""
-    for name, wanted in expected.items():
+    """These operands have exactly these dimensions; omitted ones are skipped."""
+    for name, dimensions in expected.items():
         operand = getattr(op, name)
-        if operand is not None and operand.dimensions != wanted:
+        if operand is not None and operand.dimensions != dimensions:
             raise op_failed(
-                f"{name} has dimensions {list(operand.dimensions)}; they must be {list(wanted)}",
+                f"{name} has dimensions {list(operand.dimensions)}; they must be "
+                f"{list(dimensions)}",
                 "operation.dimensions.expected",
             )
 
@@ -255,13 +260,13 @@ def image_not_empty(op: BoundOperation) -> None:
         )
 
 
-def axis_in_range(axis: int, rank: int, given: str = "axis is") -> int:
-    """An axis in [-rank, rank) as one in [0, rank).
+def axis_in_range(axis: int, rank: int, prefix: str = "axis is") -> int:
+    """Normalize an axis from [-rank, rank) to [0, rank).
 
-    given: what a refusal says in front of the axis.
+    prefix: the words of the message before the axis.
     """
     if not -rank <= axis < rank:
-        raise op_failed(f"{given} {axis}; allowed are {-rank} to {rank - 1}", "operation.axis")
+        raise op_failed(f"{prefix} {axis}; allowed are {-rank} to {rank - 1}", "operation.axis")
     return axis % rank
 
 
@@ -271,7 +276,7 @@ def axis_exists(op: BoundOperation) -> None:
 
 
 def outputs_fit(op: BoundOperation) -> None:
-    """No output is larger than an operand can be, whatever sizes the values ask for."""
+    """No output exceeds the maximum size of an operand."""
     for operand, name, dimensions in zip(
         op.outputs, op.match.output_names, op.match.operation.shape(op), strict=True
     ):
@@ -286,7 +291,7 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
     """A quantized bias has zero point 0 and scale input x filter, within 1e-6 of the smaller one.
 
     The product is formed in float32 (semantics.md 5.4). For per-channel filters the reference
-    looks at neither.
+    checks neither.
     """
 
     def check(op: BoundOperation) -> None:
@@ -309,7 +314,7 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
 
 
 def float32(value: float) -> float:
-    """Rounded to the nearest float32; infinity where none is large enough."""
+    """Rounded to the nearest float32; infinity on overflow."""
     try:
         return unpack("f", pack("f", value))[0]  # type: ignore[no-any-return]
     except OverflowError:
@@ -317,7 +322,7 @@ def float32(value: float) -> float:
 
 
 def source_dimensions(name: str, *sizes: int) -> Rule:
-    """Where the dimensions of the tensor of a value are known, they are these; 0 is any size."""
+    """Known dimensions of the tensor of a value are these; 0 is any size."""
 
     def rule(op: BoundOperation) -> None:
         source = op.sources.get(name)
@@ -330,7 +335,7 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
 def one_dimensional(*names: str, omitted: bool = False) -> Check:
     """At run time the tensors of these values have one dimension.
 
-    omitted: whether the dimensions that an omitted one declares are looked at, too.
+    omitted: whether declared dimensions of an omitted one are checked, too.
     """
 
     def check(op: BoundOperation) -> None:
@@ -349,9 +354,9 @@ def one_dimensional(*names: str, omitted: bool = False) -> Check:
 
 
 def read_as(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
-    """Take an operand that has as many elements as these dimensions for one that has these.
+    """Reshape an operand with the same number of elements to these dimensions.
 
-    For operands whose dimensions the reference does not compare, or not all of them.
+    For operands whose dimensions the reference checks partly or not at all.
     """
     operand = getattr(op, name)
     if element_count(operand.dimensions) == element_count(dimensions):
@@ -383,5 +388,5 @@ def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
 
 
 def _misfit(name: str, source: BoundOperand, sizes: tuple[int, ...]) -> str:
-    wanted = ", ".join("any" if size == 0 else str(size) for size in sizes)
-    return f"{name} has dimensions {list(source.dimensions)}; they must be [{wanted}]"
+    allowed = ", ".join("any" if size == 0 else str(size) for size in sizes)
+    return f"{name} has dimensions {list(source.dimensions)}; they must be [{allowed}]"

@@ -1,4 +1,4 @@
-"""RANDOM_MULTINOMIAL: random classes, each as likely as its logit says."""
+"""RANDOM_MULTINOMIAL: samples classes with probabilities softmax(logits)."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
@@ -7,10 +7,10 @@ from nnapi_shim.operations.signatures import F16, F32, I32
 
 
 def samples(op: BoundOperation) -> None:
-    """There is no negative number of samples.
+    """The number of samples is not negative.
 
-    The reference does not look at the seeds: it takes the first two, whatever their dimensions, and
-    reads on behind a single one, beside which both devices take a 0.
+    The reference uses the first two seeds without a check of their dimensions, and reads out of
+    bounds for a single one; both devices here use 0 as the missing seed.
     """
     if op.sample_count < 0:
         raise op_failed(
@@ -20,7 +20,7 @@ def samples(op: BoundOperation) -> None:
 
 
 def rows_and_classes(op: BoundOperation) -> None:
-    """The logits begin with rows [batch, classes]; as in the reference, nobody reads on."""
+    """The logits begin with rows [batch, classes]; as in the reference, the rest is ignored."""
     if len(op.logits.dimensions) < 2:
         raise op_failed(
             f"logits has dimensions {list(op.logits.dimensions)}; it must have rank 2 or more",

@@ -1,4 +1,4 @@
-"""SELECT, ARGMAX, ARGMIN and TOPK_V2: elements chosen by a mask or by their size."""
+"""SELECT, ARGMAX, ARGMIN and TOPK_V2."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType as T
@@ -12,16 +12,16 @@ LEVELS = ((3, "f16", F16), (3, "f32", F32), (3, "i32", I32), (3, "qu8", QU8), (4
 """Level, variant and type of what they choose from."""
 
 MOST = 1 << 31
-"""Elements that an INT32 has indexes for."""
+"""Maximum number of elements that INT32 can index."""
 
 
 def same_dimensions(op: BoundOperation) -> None:
     """All three inputs have the same dimensions; nothing is broadcast."""
     shapes = [operand.dimensions for operand in (op.condition, op.input1, op.input2)]
     if len(set(shapes)) > 1:
-        given = ", ".join(str(list(shape)) for shape in shapes)
+        listed = ", ".join(str(list(shape)) for shape in shapes)
         raise op_failed(
-            f"condition, input1 and input2 have dimensions {given}; they must agree",
+            f"condition, input1 and input2 have dimensions {listed}; they must agree",
             "select.dimensions",
         )
 
@@ -34,7 +34,7 @@ def without_axis(op: BoundOperation) -> list[Dimensions]:
 
 
 def has_indexes(size: int) -> None:
-    """The index of each element of a dimension of `input` is an INT32."""
+    """INT32 can index a dimension of `input`."""
     if size > MOST:
         raise op_failed(
             f"input has a dimension of {size}; indexes are INT32: at most {MOST}",

@@ -1,4 +1,4 @@
-"""Shape arithmetic that several operations share. Everything it is given is known."""
+"""Shape arithmetic shared by several operations, on known dimensions."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def broadcast(*shapes: Dimensions) -> Dimensions:
-    """Aligned at the end, each pair of sizes equal or one of them 1; 0 wins over 1."""
+    """The broadcast of two shapes, aligned at the end; sizes 0 and 1 give 0."""
     rank = max(map(len, shapes))
     result = []
     for column in zip(*((1,) * (rank - len(s)) + s for s in shapes), strict=True):
@@ -27,8 +27,8 @@ def broadcast(*shapes: Dimensions) -> Dimensions:
 class Span(NamedTuple):
     """A window that slides along one spatial axis.
 
-    `head` and `tail` are the padding in front and behind, in elements; `output` is how often the
-    window fits.
+    `head` and `tail` are the padding before and after, in elements; `output` is the number of
+    window positions.
     """
 
     head: int
@@ -71,7 +71,7 @@ class Window(NamedTuple):
 
 
 def nhwc(dimensions: Dimensions, nchw: bool) -> Dimensions:
-    """Dimensions of an image in NHWC order, whatever its layout flag says."""
+    """Dimensions of an image in NHWC order, from the layout of the flag."""
     if nchw:
         batch, depth, height, width = dimensions
         return (batch, height, width, depth)
@@ -79,7 +79,7 @@ def nhwc(dimensions: Dimensions, nchw: bool) -> Dimensions:
 
 
 def in_layout(image: Dimensions, nchw: bool) -> Dimensions:
-    """NHWC dimensions in the order that the layout flag asks for."""
+    """NHWC dimensions converted to the layout of the flag."""
     if nchw:
         batch, height, width, depth = image
         return (batch, depth, height, width)
@@ -87,7 +87,7 @@ def in_layout(image: Dimensions, nchw: bool) -> Dimensions:
 
 
 def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
-    """The window of a convolution or a pooling operation, its values checked.
+    """The validated window of a convolution or a pooling operation.
 
     Explicit paddings are at least 0 and smaller than the window; strides, dilations and filter
     sizes are at least 1 (semantics.md 5.9); raises OP_FAILED otherwise.
@@ -134,10 +134,10 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
 
 
 def reshaped(dimensions: Dimensions, target: Sequence[int]) -> Dimensions:
-    """Target dimensions with a single -1 replaced by what is left over.
+    """Target dimensions with a single -1 replaced by the remaining factor.
 
-    Raises OP_FAILED where the element counts differ, there is a second -1, or a -1 stands beside
-    a 0 (the reference runtime divides by zero there).
+    Raises OP_FAILED if the element counts differ, there is a second -1, or both a -1 and a 0
+    (the reference runtime divides by zero).
     """
     count = 1
     for size in dimensions:

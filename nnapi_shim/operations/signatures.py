@@ -1,4 +1,4 @@
-"""Type tables and forms that families share because they are truly the same."""
+"""Type tables and forms shared by several families."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ ONE_TO_ONE = {
 
 
 def one_to_one(**since: int) -> dict[str, tuple[int, T, T]]:
-    """One input, one output of the same type; since which level each variant exists."""
+    """One input, one output of the same type; the first level of each variant."""
     tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
     return {v: (level, tensors[v], tensors[v]) for v, level in since.items()}
 

@@ -56,7 +56,7 @@ def slice_is_inside(op: BoundOperation) -> None:
 
 
 def slice_sizes(op: BoundOperation) -> list[Dimensions]:
-    """Size, with -1 replaced by what the input has left."""
+    """Size, with -1 replaced by the rest of the input."""
     return [
         tuple(
             limit - begin if size == -1 else size
@@ -74,7 +74,7 @@ class Range(NamedTuple):
 
 
 def ranges(op: BoundOperation) -> list[Range]:
-    """What STRIDED_SLICE takes along each axis of its input."""
+    """The index range of STRIDED_SLICE along each axis of its input."""
     result = []
     for axis, size in enumerate(op.input.dimensions):
         stride, bit = op.strides[axis], 1 << axis
@@ -86,9 +86,9 @@ def ranges(op: BoundOperation) -> list[Range]:
         first, last = (low, high) if stride > 0 else (high, low)
         start = first if op.begin_mask & bit else clamped(op.begin[axis])
         end = last if op.end_mask & bit else clamped(op.end[axis])
-        # The reference divides in float32, which may be off by some from 2^24 elements on.
+        # The reference divides in float32, which is inexact from 2^24 elements on.
         in_float32 = ceil(float32(float32(end - start) / float32(stride)))
-        # Differs: the reference reads outside of the input where that is too much.
+        # Differs: the reference reads out of bounds if this is too large.
         exact = -(-(end - start) // stride)
         result.append(Range(start, max(0, min(exact, in_float32)), stride))
     return result

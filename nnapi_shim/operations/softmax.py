@@ -11,20 +11,20 @@ OUTPUT_QUANTIZATION = {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)}
 
 
 def output_quantization(op: BoundOperation) -> None:
-    """The declared output parameters are the fixed ones, also on an operand inside the model
-    (alone among the operations with fixed parameters), unless the tensor is empty.
+    """The declared output parameters are the fixed ones, also for temporaries (only here among the
+    operations with fixed parameters), unless the tensor is empty.
     """
-    wanted = OUTPUT_QUANTIZATION.get(op.variant)
-    given = (op.output.scale, op.output.zero_point)
-    if wanted and given != wanted and 0 not in op.input.dimensions:
+    expected = OUTPUT_QUANTIZATION.get(op.variant)
+    parameters = (op.output.scale, op.output.zero_point)
+    if expected and parameters != expected and 0 not in op.input.dimensions:
         raise op_failed(
-            f"output has scale and zero point {given}; they must be {wanted}",
+            f"output has scale and zero point {parameters}; they must be {expected}",
             "softmax.output-quantization",
         )
 
 
 def fine_enough(op: BoundOperation) -> None:
-    """Beta * input scale is above 2^-26: the reference works in Q5.26 and fails below."""
+    """Beta * input scale is above 2^-26: the reference computes in Q5.26."""
     is_quantized = op.variant in OUTPUT_QUANTIZATION and 0 not in op.input.dimensions
     if is_quantized and op.beta * op.input.scale * 2**26 <= 1:
         raise op_failed(

@@ -1,7 +1,7 @@
-"""Graphs inside graphs, however deep: calls inside each other that need no stack.
+"""A trampoline: runs nested graphs of any depth without recursion.
 
-Models may be nested deeper than functions can be that call themselves. A function that runs a graph
-is written as a generator here, which yields the calls it makes and is sent what they return.
+The nesting of models may exceed the recursion limit. A function that runs a graph is written as a
+generator, which yields its calls and is sent their results.
 """
 
 from nnapi_shim.errors import NnapiError, Where
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     Call = Generator["Call[Any]", Any, Result]
 else:
     Call = Generic
-"""A call that makes others: `result = yield self._other(argument)`."""
+"""A call with nested calls: `result = yield self._other(argument)`."""
 
 _PLACES_TOLD = 8
-"""Graphs inside graphs that a message names: the outermost ones."""
+"""Maximum number of nested graphs that a message names, the outermost ones."""
 
 _MORE = "..."
 """In place of the others."""
 
 
 def run(call: Call[Result]) -> Result:
-    """Run a call and those that it makes; returns or raises what it does."""
+    """Run a call and its nested calls; returns its result or raises its error."""
     path: list[Call[Any]] = [call]
     answer: Any = None
     error: NnapiError | None = None
@@ -36,7 +36,7 @@ def run(call: Call[Result]) -> Result:
             answer, error = end.value, None
         except NnapiError as refusal:
             path.pop()
-            error = refusal.again()  # not with those of all levels below behind it
+            error = refusal.again()  # without a chain of the errors of all levels
         else:
             path.append(called)
             answer = error = None
@@ -45,13 +45,13 @@ def run(call: Call[Result]) -> Result:
             raise error
         return answer  # type: ignore[no-any-return]
     finally:
-        del error  # it has this frame, which would keep all that the run held
+        del error  # a reference cycle with this frame would keep the objects of the run alive
 
 
 def at_depth(error: NnapiError, place: Where, depth: int) -> NnapiError:
-    """A refusal with its place in front, as long as that can be read.
+    """An error with its place in front; omitted for deeply nested places.
 
-    depth: how many graphs are around the place.
+    depth: number of graphs around the place.
     """
     if depth < _PLACES_TOLD:
         return error.at(place)

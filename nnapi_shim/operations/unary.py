@@ -1,4 +1,4 @@
-"""ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT: one value in, one value out."""
+"""ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT: element-wise operations."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def unary(
     rules: Sequence[Rule] = (),
     checks: Sequence[Check] = (),
 ) -> Operation:
-    """An operation on each element of a tensor of any rank."""
+    """An element-wise operation on a tensor of any rank."""
     return Operation(
         type,
         doc=doc,

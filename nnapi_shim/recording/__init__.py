@@ -1,5 +1,5 @@
-"""Captures: the calls that a program has made, in a file (docs/capture.md).
+"""The file format of captures: recorded calls of a program (docs/capture.md).
 
-What writes them (abi/capture.py) and what reads them (formats/capture) agree on what stands here.
-Nothing in this folder knows the runtime, and what writes needs no numpy.
+Shared by the writer (abi/capture.py) and the readers (formats/capture). Imports nothing of the
+runtime; writing needs no numpy.
 """

@@ -1,4 +1,4 @@
-"""The contents that calls of a capture have: in their lines, or as members of the archive."""
+"""Contents of the calls of a capture, stored in their lines or as members of the archive."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ITEM_BYTES = {
     "|u1": 1,
     "|b1": 1,
 }
-"""What contents consist of."""
+"""The fields of contents."""
 
 MOST_DIMENSIONS = 1024
 _LARGEST_DIMENSION = 1 << 40
@@ -29,7 +29,7 @@ Members = Mapping[str, memoryview | bytes]
 
 
 def flaw(said: Any, members: Members) -> str:
-    """What is allowed in place of contents that a call is said to have; "" if they are right."""
+    """The allowed contents, for a message, if contents are invalid; "" if they are valid."""
     if not isinstance(said, dict):
         return "contents"
     dtype, shape = said.get("dtype"), said.get("shape")
@@ -45,17 +45,17 @@ def flaw(said: Any, members: Members) -> str:
         return f"contents of {_many(2 * length)} hexadecimal digits, as their shape says"
     if digits is not None or not isinstance(name, str) or not _NAME.fullmatch(name):
         return "contents in hex, or in an array that the capture has"
-    found = members.get(name)
-    if found is None:
+    member = members.get(name)
+    if member is None:
         return f"contents in an array that the capture has; {name} is missing"
     head, _ = container.npy(dtype, shape, b"")
-    if len(found) != len(head) + length or bytes(found[: len(head)]) != head:
+    if len(member) != len(head) + length or bytes(member[: len(head)]) != head:
         return f"contents as they are in {name}, which has another type, shape or length"
     return ""
 
 
 def data_of(said: dict[str, Any], members: Members) -> bytes:
-    """The bytes of contents without a flaw."""
+    """The bytes of valid contents."""
     if "hex" in said and said["hex"] is not None:
         return bytes.fromhex(said["hex"])
     head, _ = container.npy(said["dtype"], said["shape"], b"")
@@ -63,7 +63,7 @@ def data_of(said: dict[str, Any], members: Members) -> bytes:
 
 
 def length_of(said: dict[str, Any]) -> int:
-    """Their number of bytes."""
+    """The size of contents in bytes."""
     sizes: list[int] = said["shape"]
     return prod(sizes) * ITEM_BYTES[said["dtype"]]
 

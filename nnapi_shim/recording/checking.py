@@ -1,13 +1,12 @@
-"""Whether the calls of a capture are such as a program can have made: all of it, in one place.
+"""Validates the calls of a capture; the only place that does.
 
-A capture is a file that anybody can have written. What is read of it is looked at here against the
-table of the functions' arguments (vocabulary.py) before any part is used: that values have the
-types and ranges of their arguments (fitting.py), that lists are as long as their counts say, that
-contents are there and as long as they should be (arrays.py), and that calls only refer to what
-calls in front of them have made. What is behind (replay, sources, models) does not look again.
+A capture is untrusted input. Each call is validated against the table of parameters (vocabulary.py)
+before any part is used: types and ranges of values (fitting.py), lengths of lists, existence and
+size of contents (arrays.py), and references to objects of earlier calls only. The users of a
+capture (replay, source code, models) do not validate.
 
-That a program has used its handles well is not asked: one that was freed, of another kind, or a
-number that is none may be there where the call was refused.
+Correct use of handles is not required: a refused call may have a freed handle, one of another
+kind, or a number that is no handle.
 """
 
 import re
@@ -18,7 +17,7 @@ from nnapi_shim.recording import arrays, fitting
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, RUNS, Parameter
 
 MOST_CALLS = (1 << 31) - 1
-"""Numbers of calls: more do not fit into a file."""
+"""Maximum number of calls, limited by the file size."""
 _LONGEST_SHOWN = 60
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _SET = "ANeuralNetworksExecution_set"
@@ -30,15 +29,15 @@ class Call(NamedTuple):
     """A call of the program.
 
     number: from 1, in the order in which calls began. thread: number of the thread.
-    start, end: CLOCK_MONOTONIC in ns; end is None for a call that the program died in.
-    arguments: by name, as vocabulary.py says. results: what variables of the program then held.
+    start, end: CLOCK_MONOTONIC in ns; end is None if the program died during the call.
+    arguments: by name, as in vocabulary.py. results: values of output variables after the call.
     result: the result code; None for functions without one, and if there is no end.
     error: the message of a call that failed.
-    inputs, outputs: contents of the arguments of a computation; `of`: the execution that the
-        outputs are of. memories: contents before and after the call. size: of a memory that was
-        made of a buffer of another library, 0 if nobody can tell.
+    inputs, outputs: contents of the arguments of a computation; `of`: the execution of the
+        outputs. memories: contents before and after the call. size: of a memory made from a
+        buffer of another library, 0 if unknown.
 
-    Of a function that vocabulary.py does not have nothing is known but its name and its times.
+    A function that is not in vocabulary.py has only its name and times.
     """
 
     number: int
@@ -59,7 +58,7 @@ class Call(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The function's name without what all begin with: Model_create."""
+        """The function name without the common prefix: Model_create."""
         return self.function.removeprefix("ANeuralNetworks")
 
 
@@ -78,38 +77,38 @@ _FIELDS: dict[str, tuple[type, Any]] = {
     "memories_after": (list, []),
     "size": (int, 0),
 }
-"""What a line has beside its number and its function -> its type, and what it is if missing."""
+"""Further fields of a line -> (type, default)."""
 _WORDS = {int: "a whole number", dict: "an object", str: "a text", list: "a list"}
 
 
 class Checker:
-    """Looks at one call after the other, in the order in which they began."""
+    """Validates calls one by one, in the order in which they began."""
 
     def __init__(self, path: str, members: arrays.Members, devices: int) -> None:
         """path: for messages. devices: how many the program had."""
         self._path = path
         self._members = members
         self._made = {f"device {number}" for number in range(1, devices + 1)}
-        """Handles that calls so far have given."""
+        """Handles that earlier calls returned."""
         self._sizes: dict[str, int] = {}
-        """Memories whose sizes are known."""
+        """Memory -> size, if known."""
         self._rooms: dict[tuple[str, str, int], int] = {}
-        """Execution, role and index -> bytes of an argument that was set."""
+        """(execution, role, index) -> size of the argument in bytes."""
         self._operations: dict[str, int] = {}
-        """Model -> operations that were added."""
+        """Model -> number of operations."""
 
     def call(self, entry: dict[str, Any]) -> Call:
-        """A call as it may be used. entry: all that its lines say.
+        """A validated call. entry: the fields of its lines.
 
-        Raises BAD_DATA, with the call, the argument, what was given, and what is allowed.
+        Raises BAD_DATA with the call, the argument, its value, and the allowed values.
         """
         number, function = entry["call"], entry.get("function")
         if not 0 < number <= MOST_CALLS:
-            told = f"the number of a call is {shown(number)}; allowed are 1 to {MOST_CALLS}"
-            raise bad_data(f"{self._path}: {told}", "capture.call-number")
+            message = f"the number of a call is {shown(number)}; allowed are 1 to {MOST_CALLS}"
+            raise bad_data(f"{self._path}: {message}", "capture.call-number")
         if not isinstance(function, str) or not _WORD.fullmatch(function):
-            told = f"the function is {shown(function)}; allowed are names of functions"
-            raise bad_data(f"{self._path}: call {number}: {told}", "capture.function")
+            message = f"the function is {shown(function)}; allowed are names of functions"
+            raise bad_data(f"{self._path}: call {number}: {message}", "capture.function")
         said = {name: self._field(entry, name) for name in _FIELDS}
         parameters = PARAMETERS.get(function)
         if parameters is None:
@@ -124,26 +123,26 @@ class Checker:
         self._learn(call, parameters)
         return call
 
-    def _refuse(self, call: Call, what: str, given: Any, allowed: str) -> NoReturn:
+    def _refuse(self, call: Call, what: str, value: Any, allowed: str) -> NoReturn:
         raise bad_data(
-            f"{self._path}: call {call.number}, {call.function}: {what} is {shown(given)}; "
+            f"{self._path}: call {call.number}, {call.function}: {what} is {shown(value)}; "
             f"allowed: {allowed}",
             "capture.argument",
         )
 
     def _field(self, entry: dict[str, Any], name: str) -> Any:
         kind, default = _FIELDS[name]
-        given = entry.get(name)
-        if given is None:
+        value = entry.get(name)
+        if value is None:
             return default
-        is_whole = kind is int and not fitting.whole(given, "int64_t")
-        if not (is_whole if kind is int else isinstance(given, kind)):
+        is_whole = kind is int and not fitting.whole(value, "int64_t")
+        if not (is_whole if kind is int else isinstance(value, kind)):
             raise bad_data(
                 f"{self._path}: call {entry['call']}, {entry['function']}: {name} is "
-                f"{shown(given)}; allowed: {_WORDS[kind]}",
+                f"{shown(value)}; allowed: {_WORDS[kind]}",
                 "capture.field",
             )
-        return given
+        return value
 
     # The parts of a call
 
@@ -162,43 +161,43 @@ class Checker:
             self._refuse(call, "size", call.size, "numbers of bytes")
 
     def _arguments(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
-        given = call.arguments
+        arguments = call.arguments
         for parameter in parameters:
-            if parameter.name not in given:
+            if parameter.name not in arguments:
                 names = ", ".join(p.name for p in parameters)
-                told = f"{parameter.name} is missing; the call has {names}"
-                text = f"{self._path}: call {call.number}, {call.function}: {told}"
+                message = f"{parameter.name} is missing; the call has {names}"
+                text = f"{self._path}: call {call.number}, {call.function}: {message}"
                 raise bad_data(text, "capture.argument-missing")
         for parameter in parameters:
             name, kind = parameter.name, parameter.kind
             if kind == "bytes":
-                allowed = self._bytes(given[name], given[parameter.of])
+                allowed = self._bytes(arguments[name], arguments[parameter.of])
             else:
-                allowed = fitting.argument(parameter, given[name], given)
+                allowed = fitting.argument(parameter, arguments[name], arguments)
             if allowed:
-                self._refuse(call, name, given[name], allowed)
-            if kind == "foreign" and given[name] is None and call.result == _NO_ERROR:
+                self._refuse(call, name, arguments[name], allowed)
+            if kind == "foreign" and arguments[name] is None and call.result == _NO_ERROR:
                 self._refuse(call, name, None, "an object, since the call has succeeded")
             if kind == "handle":
-                self._known(call, name, given[name], parameter.of)
-            elif kind == "handles" and isinstance(given[name], list):
-                for item in given[name]:
+                self._known(call, name, arguments[name], parameter.of)
+            elif kind == "handles" and isinstance(arguments[name], list):
+                for item in arguments[name]:
                     self._known(call, name, item, "device" if name == "devices" else "event")
 
-    def _bytes(self, given: Any, length: Any) -> str:
-        if given is None:
+    def _bytes(self, value: Any, length: Any) -> str:
+        if value is None:
             return ""
-        allowed = arrays.flaw(given, self._members)
-        if not allowed and arrays.length_of(given) != length:
+        allowed = arrays.flaw(value, self._members)
+        if not allowed and arrays.length_of(value) != length:
             return "contents of as many bytes as length says, or null"
         return allowed
 
-    def _known(self, call: Call, name: str, given: Any, kind: str) -> None:
-        """That a call in front has made an object; of the right kind, where the call went well."""
-        if given is not None and not fitting.is_number(given) and given not in self._made:
-            self._refuse(call, name, given, "what a call in front has made")
-        if call.result == _NO_ERROR and (given is None or not given.startswith(f"{kind} ")):
-            self._refuse(call, name, given, f"a {kind}, since the call has succeeded")
+    def _known(self, call: Call, name: str, value: Any, kind: str) -> None:
+        """Require an object of an earlier call; of the right kind if the call succeeded."""
+        if value is not None and not fitting.is_number(value) and value not in self._made:
+            self._refuse(call, name, value, "what a call in front has made")
+        if call.result == _NO_ERROR and (value is None or not value.startswith(f"{kind} ")):
+            self._refuse(call, name, value, f"a {kind}, since the call has succeeded")
 
     def _results(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         has_succeeded = call.result == _NO_ERROR
@@ -216,18 +215,18 @@ class Checker:
             most = arrays.MOST_DIMENSIONS
             if name == "supportedOps":
                 most = self._operations.get(call.arguments["model"], 0)
-            given = call.results[name]
-            if allowed := fitting.result(parameter, given, most):
-                self._refuse(call, name, given, allowed)
+            value = call.results[name]
+            if allowed := fitting.result(parameter, value, most):
+                self._refuse(call, name, value, allowed)
             if parameter.kind == "made" and has_succeeded:
-                self._new(call, name, given, parameter.of)
+                self._new(call, name, value, parameter.of)
 
-    def _new(self, call: Call, name: str, given: Any, kind: str) -> None:
-        if given is None or not given.startswith(f"{kind} "):
-            self._refuse(call, name, given, f"a new {kind}")
+    def _new(self, call: Call, name: str, value: Any, kind: str) -> None:
+        if value is None or not value.startswith(f"{kind} "):
+            self._refuse(call, name, value, f"a new {kind}")
         is_device = kind == "device"
-        if is_device != (given in self._made):
-            self._refuse(call, name, given, "one of the devices" if is_device else f"a new {kind}")
+        if is_device != (value in self._made):
+            self._refuse(call, name, value, "one of the devices" if is_device else f"a new {kind}")
 
     def _contents(self, call: Call) -> None:
         self._handle_of(call, "of", call.of or None, "execution")
@@ -268,13 +267,13 @@ class Checker:
         if dimensions is not None and (allowed := fitting.sizes(dimensions, most)):
             self._refuse(call, f"dimensions of {name}", dimensions, allowed)
 
-    def _handle_of(self, call: Call, name: str, given: Any, kind: str) -> None:
-        if given is None:
+    def _handle_of(self, call: Call, name: str, value: Any, kind: str) -> None:
+        if value is None:
             return
-        if not isinstance(given, str) or not given.startswith(f"{kind} "):
-            self._refuse(call, name, given, f"a handle of a {kind}")
-        if given not in self._made:
-            self._refuse(call, name, given, "what a call in front has made")
+        if not isinstance(value, str) or not value.startswith(f"{kind} "):
+            self._refuse(call, name, value, f"a handle of a {kind}")
+        if value not in self._made:
+            self._refuse(call, name, value, "what a call in front has made")
 
     def _room(self, call: Call, name: str, item: dict[str, Any], room: int) -> None:
         length = arrays.length_of(item["contents"])
@@ -282,7 +281,7 @@ class Checker:
             self._refuse(call, f"contents of {name}", length, f"up to {room} bytes")
 
     def _memory(self, call: Call, name: str, item: dict[str, Any]) -> None:
-        """A part of a memory, and what is in it."""
+        """A region of a memory, and its contents."""
         if item.get("memory") is None or item.get("contents") is None:
             self._refuse(call, name, item, "objects with a memory and contents")
         if allowed := fitting.whole(item.get("offset"), "size_t"):
@@ -291,41 +290,41 @@ class Checker:
         if size is not None:
             self._room(call, name, item, max(0, size - item["offset"]))
 
-    # What later calls refer to
+    # State for later calls
 
     def _learn(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         if call.result != _NO_ERROR:
             return
-        given = call.arguments
+        arguments = call.arguments
         self._made.update(call.results[p.name] for p in parameters if p.kind == "made")
         if call.short == "Model_addOperation":
-            self._operations[given["model"]] = self._operations.get(given["model"], 0) + 1
+            self._operations[arguments["model"]] = self._operations.get(arguments["model"], 0) + 1
         elif call.short == "Memory_createFromFd":
-            self._sizes[call.results["memory"]] = given["size"]
+            self._sizes[call.results["memory"]] = arguments["size"]
         elif call.short == "Memory_createFromAHardwareBuffer" and call.size:
             self._sizes[call.results["memory"]] = call.size
         elif call.function.startswith((f"{_SET}Input", f"{_SET}Output")):
             self._bind(call)
 
     def _bind(self, call: Call) -> None:
-        given = call.arguments
+        arguments = call.arguments
         role = "input" if "Input" in call.short else "output"
-        room = given["length"]
-        if "memory" in given:
-            size = self._sizes.get(given["memory"])
+        room = arguments["length"]
+        if "memory" in arguments:
+            size = self._sizes.get(arguments["memory"])
             if size is not None:
-                if given["offset"] + room > size:
+                if arguments["offset"] + room > size:
                     allowed = f"parts of a memory of {size} bytes"
                     self._refuse(call, "length", room, allowed)
-                room = room or size - given["offset"]
-        self._rooms[given["execution"], role, given["index"]] = room
+                room = room or size - arguments["offset"]
+        self._rooms[arguments["execution"], role, arguments["index"]] = room
 
 
-def shown(given: Any) -> str:
-    """A value for a message: a line, and not a long one."""
-    if isinstance(given, int) and not -(1 << 64) <= given <= 1 << 64:
+def shown(value: Any) -> str:
+    """A value for a message: one short line."""
+    if isinstance(value, int) and not -(1 << 64) <= value <= 1 << 64:
         return "a number of more than 64 bits"
-    if isinstance(given, list | dict) and len(given) > _LONGEST_SHOWN:
-        return f"{type(given).__name__} of {len(given)}"
-    text = ascii(given if not isinstance(given, str) else given[: _LONGEST_SHOWN + 1])
+    if isinstance(value, list | dict) and len(value) > _LONGEST_SHOWN:
+        return f"{type(value).__name__} of {len(value)}"
+    text = ascii(value if not isinstance(value, str) else value[: _LONGEST_SHOWN + 1])
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

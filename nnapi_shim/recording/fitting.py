@@ -1,7 +1,7 @@
-"""Whether a value of a capture is one that such an argument can have: its type and its range.
+"""Validates the types and ranges of values of a capture.
 
-Each function here gives what is allowed where a value is not; "" where it is. What is told apart
-from what other calls have said is checking.py's.
+Each function returns the allowed values, for a message, if a value is invalid; "" if it is valid.
+checking.py validates references to other calls.
 """
 
 import re
@@ -22,108 +22,108 @@ _A_NUMBER = "a number in hexadecimal, or null"
 _A_FLOAT = f"numbers up to {_LARGEST_FLOAT:g}, nan, inf and -inf"
 
 
-def whole(given: Any, kind: str) -> str:
-    """A whole number of a C type."""
+def whole(value: Any, kind: str) -> str:
+    """An integer of a C type."""
     smallest, largest = RANGES[kind]
-    if type(given) is int and smallest <= given <= largest:
+    if type(value) is int and smallest <= value <= largest:
         return ""
     return f"whole numbers from {smallest} to {largest}"
 
 
-def real(given: Any) -> str:
+def real(value: Any) -> str:
     """A float32, as decoding.real writes it."""
-    if isinstance(given, str):
-        return "" if given in _OTHER_FLOATS else _A_FLOAT
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    # A comparison, and no conversion: a whole number may be too large for a float.
-    return "" if is_number and -_LARGEST_FLOAT <= given <= _LARGEST_FLOAT else _A_FLOAT
+    if isinstance(value, str):
+        return "" if value in _OTHER_FLOATS else _A_FLOAT
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # compared, not converted: an integer may be too large for a float
+    return "" if is_number and -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT else _A_FLOAT
 
 
-def handle(given: Any) -> str:
-    """An object, by its handle; what was none is a number."""
-    is_one = given is None or (isinstance(given, str) and bool(HANDLE.fullmatch(given)))
-    return "" if is_one or is_number(given) else _A_HANDLE
+def handle(value: Any) -> str:
+    """A handle of an object; an invalid handle is a number."""
+    is_one = value is None or (isinstance(value, str) and bool(HANDLE.fullmatch(value)))
+    return "" if is_one or is_number(value) else _A_HANDLE
 
 
-def is_number(given: Any) -> bool:
+def is_number(value: Any) -> bool:
     """A number in hexadecimal."""
-    return isinstance(given, str) and bool(_NUMBER.fullmatch(given))
+    return isinstance(value, str) and bool(_NUMBER.fullmatch(value))
 
 
-def text(given: Any) -> str:
-    """A text that C has: it ends at the first zero."""
-    if given is None:
+def text(value: Any) -> str:
+    """A C string: it contains no NUL."""
+    if value is None:
         return ""
-    if isinstance(given, str) and "\0" not in given:
+    if isinstance(value, str) and "\0" not in value:
         try:
-            given.encode(errors="surrogateescape")
+            value.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             return "texts of characters that UTF-8 has"
         return ""
     return "a text without zeros, or null"
 
 
-def argument(parameter: Parameter, given: Any, counts: dict[str, Any]) -> str:
-    """An argument of a call but contents, which arrays.py looks at; counts: all arguments."""
+def argument(parameter: Parameter, value: Any, counts: dict[str, Any]) -> str:
+    """An argument of a call, except contents (arrays.py). counts: all arguments."""
     kind = parameter.kind
-    if kind == "int" and parameter.name == "type" and isinstance(given, str):
-        return "" if given in OperationType.__members__ else "names and numbers of operations"
+    if kind == "int" and parameter.name == "type" and isinstance(value, str):
+        return "" if value in OperationType.__members__ else "names and numbers of operations"
     if kind in ("int", "fd"):
-        return whole(given, parameter.of or "int")
+        return whole(value, parameter.of or "int")
     if kind == "float":
-        return real(given)
+        return real(value)
     if kind == "handle":
-        return handle(given)
+        return handle(value)
     if kind in ("made", "out", "outs", "text"):
-        return "" if given in (None, "set") else '"set" or null'
+        return "" if value in (None, "set") else '"set" or null'
     if kind in ("buffer", "foreign"):
-        return "" if given is None or is_number(given) else _A_NUMBER
+        return "" if value is None or is_number(value) else _A_NUMBER
     if kind == "string":
-        return text(given)
+        return text(value)
     if kind == "token":
-        is_token = given is None or (isinstance(given, str) and _TOKEN.fullmatch(given))
+        is_token = value is None or (isinstance(value, str) and _TOKEN.fullmatch(value))
         return "" if is_token else "64 hexadecimal digits, or null"
     if kind == "type":
-        return "" if given is None else _operand_type(given)
+        return "" if value is None else _operand_type(value)
     if kind == "scales":
-        return "" if given is None else _scales(given)
+        return "" if value is None else _scales(value)
     assert kind in ("numbers", "handles")
-    return "" if given is None else _list(parameter, given, counts[parameter.of])
+    return "" if value is None else _list(parameter, value, counts[parameter.of])
 
 
-def _list(parameter: Parameter, given: Any, count: Any) -> str:
-    """As many as another argument says; or that number alone, where there was not so much."""
-    if isinstance(given, dict):
-        is_count = type(given.get("count")) is int and given["count"] == count
+def _list(parameter: Parameter, value: Any, count: Any) -> str:
+    """A list as long as its count argument; or the count alone, if the list was unreadable."""
+    if isinstance(value, dict):
+        is_count = type(value.get("count")) is int and value["count"] == count
         return "" if is_count else f"the count that {parameter.of} is"
-    if not isinstance(given, list) or len(given) != count:
+    if not isinstance(value, list) or len(value) != count:
         return f"a list of as many as {parameter.of} says"
-    for item in given:
+    for item in value:
         allowed = whole(item, "uint32_t") if parameter.kind == "numbers" else handle(item)
         if allowed:
             return f"a list of {allowed}"
     return ""
 
 
-def sizes(given: Any, most: int) -> str:
+def sizes(value: Any, most: int) -> str:
     """Dimensions."""
-    if not isinstance(given, list) or len(given) > most:
+    if not isinstance(value, list) or len(value) > most:
         return f"a list of up to {most} dimensions"
-    allowed = (whole(item, "uint32_t") for item in given)
+    allowed = (whole(item, "uint32_t") for item in value)
     return next((f"a list of {said}" for said in allowed if said), "")
 
 
-def _is_at(given: Any) -> bool:
-    """What stands for something that could not be read."""
-    return isinstance(given, dict) and "at" in given and is_number(given["at"])
+def _is_at(value: Any) -> bool:
+    """Whether a value stands for unreadable memory."""
+    return isinstance(value, dict) and "at" in value and is_number(value["at"])
 
 
-def _operand_type(given: Any) -> str:
-    if _is_at(given):
+def _operand_type(value: Any) -> str:
+    if _is_at(value):
         return ""
-    if not isinstance(given, dict) or not given.keys() >= _OF_A_TYPE:
+    if not isinstance(value, dict) or not value.keys() >= _OF_A_TYPE:
         return f"an operand type with {', '.join(sorted(_OF_A_TYPE))}, or null"
-    code, count, dimensions = given["type"], given["dimensionCount"], given["dimensions"]
+    code, count, dimensions = value["type"], value["dimensionCount"], value["dimensions"]
     if isinstance(code, str):
         if code not in OperandType.__members__:
             return "an operand type whose type has a name or a number"
@@ -133,9 +133,9 @@ def _operand_type(given: Any) -> str:
         return f"an operand type whose dimensionCount is of {said}"
     if dimensions is not None and (said := sizes(dimensions, count) or _same(dimensions, count)):
         return f"an operand type whose dimensions are {said}, or null"
-    if said := real(given["scale"]):
+    if said := real(value["scale"]):
         return f"an operand type whose scale is of {said}"
-    if said := whole(given["zeroPoint"], "int32_t"):
+    if said := whole(value["zeroPoint"], "int32_t"):
         return f"an operand type whose zeroPoint is of {said}"
     return ""
 
@@ -144,14 +144,14 @@ def _same(dimensions: list[Any], count: int) -> str:
     return "" if len(dimensions) == count else f"a list of {count} dimensions"
 
 
-def _scales(given: Any) -> str:
-    if _is_at(given):
+def _scales(value: Any) -> str:
+    if _is_at(value):
         return ""
-    if not isinstance(given, dict) or "scales" not in given:
+    if not isinstance(value, dict) or "scales" not in value:
         return "a channelDim and scales, or null"
-    if said := whole(given.get("channelDim"), "uint32_t"):
+    if said := whole(value.get("channelDim"), "uint32_t"):
         return f"a channelDim of {said}"
-    numbers = given["scales"]
+    numbers = value["scales"]
     if numbers is None:
         return ""
     if not isinstance(numbers, list):
@@ -159,17 +159,17 @@ def _scales(given: Any) -> str:
     return next((f"scales of {said}" for said in map(real, numbers) if said), "")
 
 
-def result(parameter: Parameter, given: Any, most: int) -> str:
-    """What a variable of the program held after a call. most: elements of an array."""
+def result(parameter: Parameter, value: Any, most: int) -> str:
+    """An output variable after a call. most: maximum number of elements of an array."""
     kind = parameter.kind
     if kind == "made":
-        return handle(given)
+        return handle(value)
     if kind == "text":
-        return text(given)
+        return text(value)
     if kind == "out":
-        return whole(given, parameter.of)
+        return whole(value, parameter.of)
     assert kind == "outs"
-    if not isinstance(given, list) or len(given) > most:
+    if not isinstance(value, list) or len(value) > most:
         return f"a list of up to {most} numbers"
-    said = (whole(item, parameter.of) for item in given)
+    said = (whole(item, parameter.of) for item in value)
     return next((f"a list of {allowed}" for allowed in said if allowed), "")

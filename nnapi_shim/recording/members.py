@@ -1,4 +1,4 @@
-"""The members of the file of a capture, whole or cut short."""
+"""Reads the members of a capture file, complete or truncated."""
 
 import zipfile
 from binascii import crc32
@@ -13,17 +13,17 @@ _DESCRIPTOR_BYTES = 16
 
 
 def members_of(path: str, data: bytes) -> dict[str, memoryview | bytes]:
-    """Name -> contents; path: for messages. Raises BAD_DATA for what is no such archive."""
+    """Name -> contents. path: for messages. Raises BAD_DATA for another kind of file."""
     if not data.startswith(container.LOCAL):
         raise bad_data(
             f"{path} is no capture: it does not begin as a zip archive does", "capture.not-zip"
         )
-    found = _by_directory(path, data)
-    return dict(_forward(data)) if found is None else found
+    members = _by_directory(path, data)
+    return dict(_forward(data)) if members is None else members
 
 
 def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | None:
-    """The members of an archive that is whole; None where the directory is missing."""
+    """The members of a complete archive; None if the directory is missing."""
     from io import BytesIO
 
     members: dict[str, memoryview | bytes] = {}
@@ -32,12 +32,12 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
         with zipfile.ZipFile(BytesIO(data)) as archive:
             for item in archive.infolist():
                 if item.compress_type != zipfile.ZIP_STORED:
-                    told = f"{path}: {item.filename} is compressed; captures are stored"
-                    raise bad_data(told, "capture.compressed")
+                    message = f"{path}: {item.filename} is compressed; captures are stored"
+                    raise bad_data(message, "capture.compressed")
                 total += item.file_size
-                if total > len(data):  # members that lie over each other
+                if total > len(data):  # overlapping members
                     raise bad_data(
-                        f"{path} is said to have more in it than the file is large",
+                        f"the members of {path} are larger than the file",
                         "capture.too-large",
                     )
                 members[item.filename] = archive.read(item)
@@ -50,7 +50,7 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
 
 
 def _forward(data: bytes) -> Iterator[tuple[str, memoryview]]:
-    """The members in front of where an archive ends too early, as their own headers tell."""
+    """The members of a truncated archive, found by their local headers."""
     at, view = 0, memoryview(data)
     while data.startswith(container.LOCAL, at) and at + _LOCAL_BYTES <= len(data):
         (flags,) = unpack_from("<H", data, at + 6)
@@ -63,12 +63,12 @@ def _forward(data: bytes) -> Iterator[tuple[str, memoryview]]:
         else:
             at = end = start + length
         if end > len(data):
-            return  # a member that is there in part; of lines of calls, that is told by its end
+            return  # a truncated member; lines of calls end with the last complete line
         yield name, view[start:end]
 
 
 def _end_of_stream(data: bytes, start: int) -> int:
-    """Where a member ends that says so behind itself; at the end of the file if it does not."""
+    """The end of a member with a data descriptor; the end of the file if there is none."""
     at, done, so_far = start, start, 0
     while True:
         at = data.find(container.DESCRIPTOR, at)

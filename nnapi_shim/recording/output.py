@@ -1,4 +1,4 @@
-"""The file that a setting names, opened so that one process alone writes to it."""
+"""Opens the output file of a setting for one process exclusively."""
 
 import os
 import stat
@@ -9,23 +9,24 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from nnapi_shim import address
 
 _FIRST_FREE = 3
-"""Descriptors below are the program's stdin, stdout and stderr, even where it has closed them."""
+"""Lower descriptors are reserved for stdin, stdout and stderr, even if they are closed."""
 
 
 _BEGINNING = 64
-"""Bytes of a file that tell what it is."""
+"""Number of bytes that identify the kind of a file."""
 
 
 def opened(setting: str, is_mine: Callable[[bytes], bool]) -> int:
-    """A descriptor of the file, which is empty; `%p` in its name is the number of the process, and
-    in the name of its folder what it is.
+    """A descriptor of the file, which is empty. `%p` in the file name, but not in its folder, is
+    replaced by the process id.
 
-    is_mine: whether a file that begins so may be emptied; others are kept.
-    Raises OSError where it cannot be written, another process writes to it, or it is kept.
+    is_mine: whether an existing file that begins with these bytes may be overwritten.
+    Raises OSError if it cannot be written, another process writes to it, or it is kept.
     """
     folder, slash, name = setting.rpartition("/")
     path = f"{folder}{slash}{name.replace('%p', str(os.getpid()), 1)}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe nobody reads waits
+    # O_NONBLOCK: opening a pipe without a reader would block.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
     fd = os.open(path, flags, 0o600)
     try:
         if fd < _FIRST_FREE:

@@ -1,7 +1,7 @@
-"""Captures as they are read: the calls, in the order in which they began, and their contents.
+"""Reads captures: the calls, in the order in which they began, and their contents.
 
-Whatever a file holds, reading it takes memory in proportion to its size, and ends with a capture
-whose calls a program can have made (checking.py), or with one NnapiError.
+For any file, reading takes memory in proportion to its size, and results in a valid capture
+(checking.py) or one NnapiError.
 """
 
 import json
@@ -25,11 +25,11 @@ _CALLS = re.compile(r"calls-([0-9]{6,12})\.jsonl", re.ASCII)
 
 
 class Capture:
-    """A capture that was read.
+    """A capture.
 
-    manifest: what is known of the program. devices: names of those that it had, in the order of
-    their handles. program: the words of its command line. calls: all of them. is_complete: whether
-    the program ended by itself; else the capture ends where the program, or the disk, did.
+    manifest: facts about the program. devices: names of its devices, in the order of their handles.
+    program: its command line. calls: all calls. is_complete: False if the capture is truncated, as
+    the program was killed or the disk was full.
     """
 
     def __init__(self, path: str, members: dict[str, memoryview | bytes]) -> None:
@@ -44,45 +44,45 @@ class Capture:
         self.calls = [checker.call(entry) for _, entry in sorted(self._entries().items())]
 
     def data(self, said: dict[str, Any]) -> bytes:
-        """The bytes of contents that a call has."""
+        """The bytes of contents of a call."""
         return arrays.data_of(said, self._members)
 
     def array(self, said: dict[str, Any]) -> "NDArray[Any]":
-        """The same as a numpy array, which cannot be written to."""
+        """The contents as a read-only numpy array."""
         import numpy as np
 
         return np.frombuffer(self.data(said), np.dtype(said["dtype"])).reshape(said["shape"])
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads(bytes(self._members.get(name, b"")))
+            content = json.loads(bytes(self._members.get(name, b"")))
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise bad_data(
                 f"{self.path} is no capture: it has no {name}, or not a whole one",
                 "capture.unreadable",
             )
-        return found
+        return content
 
     def _devices(self) -> list[str]:
         listed = self.manifest.get("devices", [])
         is_list = isinstance(listed, list) and all(isinstance(item, dict) for item in listed)
         if not is_list or not all(_is_line(item.get("name")) for item in listed):
-            told = f"devices of {container.MANIFEST} are to be a list of objects with a name"
-            raise bad_data(f"{self.path}: {told}, a line of text", "capture.devices")
+            message = f"devices of {container.MANIFEST} are to be a list of objects with a name"
+            raise bad_data(f"{self.path}: {message}, a line of text", "capture.devices")
         return [str(item["name"]) for item in listed]
 
     def _program(self) -> list[str]:
         words = self.manifest.get("program", [])
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            told = f"program of {container.MANIFEST} is to be a list of texts"
-            raise bad_data(f"{self.path}: {told}", "capture.program")
+            message = f"program of {container.MANIFEST} is to be a list of texts"
+            raise bad_data(f"{self.path}: {message}", "capture.program")
         return words
 
     def _entries(self) -> dict[int, dict[str, Any]]:
-        """What the lines say of each call, by its number."""
-        found: dict[int, dict[str, Any]] = {}
+        """Number of a call -> the fields of its lines."""
+        entries: dict[int, dict[str, Any]] = {}
         parts = {int(match[1]): name for name in self._members if (match := _CALLS.fullmatch(name))}
         for part, name in sorted(parts.items()):
             for number, line in enumerate(bytes(self._members[name]).split(b"\n"), 1):
@@ -91,16 +91,16 @@ class Capture:
                 entry = _entry(line)
                 if entry is None:
                     if not self.is_complete and part == max(parts):
-                        break  # the line that the program died in
+                        break  # the line that was being written when the program died
                     raise bad_data(
                         f"{self.path}: line {number} of {name} is no call", "capture.line"
                     )
-                self._add(found, entry)
-        return found
+                self._add(entries, entry)
+        return entries
 
-    def _add(self, found: dict[int, dict[str, Any]], entry: dict[str, Any]) -> None:
+    def _add(self, entries: dict[int, dict[str, Any]], entry: dict[str, Any]) -> None:
         """The line of a call, or of its beginning, or of its end."""
-        before = found.setdefault(entry["call"], entry)
+        before = entries.setdefault(entry["call"], entry)
         if before is entry:
             return
         if "function" in entry or "end" in before:
@@ -113,7 +113,7 @@ class Capture:
 
 
 _OF_AN_END = ("end", "result", "error", "results", "outputs", "of", "memories_after")
-"""What the line of the end of a call may say."""
+"""The fields of the line that ends a call."""
 
 
 def _is_line(name: Any) -> bool:
@@ -128,8 +128,8 @@ def _check_version(path: str, manifest: dict[str, Any]) -> None:
         )
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        told = f"{path} has a format version of {shown(version)}, which is none"
-        raise bad_data(told, "capture.no-version")
+        message = f"{path} has a format version of {shown(version)}, which is none"
+        raise bad_data(message, "capture.no-version")
     if version > container.VERSION:
         raise bad_data(
             f"{path} is of format version {shown(version)}; this nnapi_shim reads up to "
@@ -150,8 +150,8 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 def read(path: str | PathLike[str]) -> Capture:
     """The capture in a file.
 
-    Raises BAD_DATA for a file that is none, that contradicts itself, says what no program can have
-    done, or is of a later version; OSError where there is no such file.
+    Raises BAD_DATA for a file that is no capture, has invalid calls, or is of a later version;
+    OSError if there is no such file.
     """
     name = str(path)
     try:

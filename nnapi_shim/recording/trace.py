@@ -1,9 +1,9 @@
-"""NNAPI_SHIM_TRACE: slices of time in the form of trace events, which Perfetto and Chrome show.
+"""NNAPI_SHIM_TRACE: writes slices in the trace event format of Perfetto and Chrome.
 
-libandroid.so has the file (native/companion/trace.c): a program's own ATrace sections go there.
-A call of the API is written where it begins and where it ends, so that the last one of a program
-that died is there; everything within it where it ends. What is within lies within: all times are of
-one clock, and of a thread there is one thing at a time.
+libandroid.so owns the file (native/companion/trace.c), which also gets the ATrace sections of the
+program. A call of the API has a begin event and an end event, so that the last call of a program
+that died is visible; inner slices are written at their end. All slices use one clock, so they nest
+per thread.
 """
 
 import json
@@ -21,8 +21,7 @@ from nnapi_shim.settings import TRACE
 COMPANION = "libandroid.so"
 
 API, RUNTIME, DEVICE, OPERATION = "api", "runtime", "device", "operation"
-"""Categories: what the program called, what the runtime and what a device did for it, and each
-operation.
+"""Categories: calls of the program, work of the runtime, work of a device, and operations.
 """
 
 
@@ -33,14 +32,14 @@ class Trace:
         self._write = write
         self._process = os.getpid()
         self._named: set[int] = set()
-        """Threads whose names are written."""
+        """Threads whose names have been written."""
 
     def begin(self, name: str, category: str, started_ns: int, **arguments: Any) -> None:
-        """The beginning of something on this thread."""
+        """Begin a slice on this thread."""
         self._event("B", name, category, started_ns, arguments)
 
     def end(self, ended_ns: int, **arguments: Any) -> None:
-        """The end of what this thread began last."""
+        """End the innermost slice of this thread."""
         self._event("E", "", "", ended_ns, arguments)
 
     def slice(
@@ -52,12 +51,12 @@ class Trace:
         thread: int = 0,
         **arguments: Any,
     ) -> None:
-        """Something that has begun and ended on this thread, or on another one."""
+        """Write a complete slice, of this thread or another."""
         self._event("X", name, category, started_ns, arguments, ended_ns - started_ns, thread)
 
     @contextmanager
     def within(self, name: str, category: str, **arguments: Any) -> Iterator[None]:
-        """What is done in this block as a slice, whether it succeeds or not."""
+        """Record the block as a slice, also if it raises."""
         started = monotonic_ns()
         try:
             yield
@@ -77,7 +76,7 @@ class Trace:
         thread = thread or get_native_id()
         event: dict[str, Any] = {"ph": phase, "name": name, "cat": category}
         event.update(pid=self._process, tid=thread, args=arguments)
-        # Microseconds, with three digits behind the point: a float has not always room for them.
+        # microseconds with three decimals, which a float cannot always represent
         times = f'"ts":{_microseconds(at_ns)}'
         if duration_ns is not None:
             times += f',"dur":{_microseconds(duration_ns)}'
@@ -103,20 +102,20 @@ def _microseconds(ns: int) -> str:
 
 
 def opened() -> Trace | None:
-    """The trace that the environment asks for; None where it cannot be written, which was told."""
+    """The trace of the setting; None, after a warning, if it cannot be written."""
     files = [f"{folder}/{COMPANION}" for folder in folders.library_folders()]
-    found = address.loaded_function(
+    opener = address.loaded_function(
         "nnapi_shim_writeTrace", "int(*)(char *, size_t)", files, load=True
     )
-    if found is None:
+    if opener is None:
         log.warning(
             f"{TRACE.name} is not used; it needs {COMPANION}, which is in none of its places"
         )
         return None
-    function, library = found
+    function, library = opener
     _kept.append(library)
-    return Trace(function) if function(b"", 0) else None  # it has said why not
+    return Trace(function) if function(b"", 0) else None  # it has logged the reason
 
 
 _kept: list[Any] = []
-"""Libraries that were loaded for this."""
+"""Libraries loaded for the trace, kept loaded."""

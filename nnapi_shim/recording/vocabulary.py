@@ -1,6 +1,4 @@
-"""What the arguments of each function of the C API are: one table, from which calls are recorded,
-repeated and written as source.
-"""
+"""The parameters of each function of the C API: one table for recording, replay and export to C."""
 
 from typing import NamedTuple
 
@@ -44,7 +42,7 @@ RANGES = {
     "uint64_t": (0, (1 << 64) - 1),
     "size_t": (0, (1 << 64) - 1),
 }
-"""C type of whole numbers -> the smallest and the largest."""
+"""Integer C type -> (minimum, maximum)."""
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
@@ -197,7 +195,7 @@ C_TYPES = {
     "memory descriptor": "ANeuralNetworksMemoryDesc",
     "event": "ANeuralNetworksEvent",
 }
-"""Kind of a handle -> the C type that it points to."""
+"""Kind of a handle -> C type."""
 
 RUNS = frozenset(
     f"ANeuralNetworksExecution_{name}"
@@ -212,4 +210,4 @@ LONG = RUNS | {
     "ANeuralNetworksEvent_free",
     "ANeuralNetworksMemory_copy",
 }
-"""Functions that a program may die in: what they are given is recorded before they begin."""
+"""Functions in which a program may die: their arguments are recorded before the call."""

@@ -20,7 +20,7 @@ from nnapi_shim.runtime.operand_type import checked_type
 
 MAX_LENGTH = 0xFFFFFFFF
 FEW = 16
-"""Pairs of an input and an output, up to which each is compared with each."""
+"""Number of input-output pairs up to which overlaps are found by comparing all pairs."""
 
 
 class ArgumentType:
@@ -69,9 +69,9 @@ class Arguments:
         self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
 
     def set_buffer(self, role: str, index: int, address: int, length: int) -> bool:
-        """Set what nearly all programs set: a buffer of just the bytes that the model says.
+        """`set` for the common case: a buffer of exactly the size of the operand.
 
-        False, and nothing is set, where there is more to look at: then `set` does.
+        Returns False, and sets nothing, in all other cases; the caller then calls `set`.
         """
         if role == "input":
             arguments, operands, exact = self._inputs, self._input_operands, self._input_bytes
@@ -100,19 +100,19 @@ class Arguments:
     ) -> None:
         """The checks in the order of the reference runtime (api-semantics.md 4).
 
-        role: "input" or "output". memory: where `offset` counts from; else the address counts.
+        role: "input" or "output". memory: where `offset` counts; None: `address` is used.
         """
         operands = self._input_operands if role == "input" else self.output_operands
         arguments = self._inputs if role == "input" else self._outputs
         if not 0 <= index < len(operands):
-            told = f"{role} {index} does not exist; the model has {len(operands)}"
-            raise bad_data(told, "execution.argument.index").about(Place(role, index))
+            message = f"{role} {index} does not exist; the model has {len(operands)}"
+            raise bad_data(message, "execution.argument.index").about(Place(role, index))
         operand = operands[index]
-        given: Dimensions | None = None
+        type_dimensions: Dimensions | None = None
         try:
             if type is not None:
-                given = type().dimensions
-            dimensions = refined(operand, given)
+                type_dimensions = type().dimensions
+            dimensions = refined(operand, type_dimensions)
             omitted = memory is None and address == 0
             if role == "input" and not omitted and not is_known(operand.type, dimensions):
                 raise bad_data(
@@ -128,7 +128,7 @@ class Arguments:
             measured: int | None = length
             if memory is not None:
                 role_key = (self._compilation, role, index)
-                measured = memory.check_argument(role_key, given, offset, length)
+                measured = memory.check_argument(role_key, type_dimensions, offset, length)
             if arguments[index] is not None:
                 raise bad_state(
                     "it is set already; once is allowed", "execution.argument.set-already"
@@ -178,16 +178,18 @@ class Arguments:
         self._padding = enable
 
     def require_all(self) -> None:
-        """Raise BAD_DATA for one that is not set, OP_FAILED for a memory without contents."""
+        """Raise BAD_DATA for a missing argument, OP_FAILED for an input memory without contents."""
         for role, arguments in (("input", self._inputs), ("output", self._outputs)):
             if None in arguments:
                 index = arguments.index(None)
-                told = f"{role} {index} is not set; every argument must be (set{role.title()})"
-                raise bad_data(told, "execution.argument.missing").about(Place(role, index))
+                message = f"{role} {index} is not set; every argument must be (set{role.title()})"
+                raise bad_data(message, "execution.argument.missing").about(Place(role, index))
         for index, memory in self.device_inputs:
             if not memory.is_initialized:
-                told = f"the memory of input {index} has no contents yet"
-                raise op_failed(told, "execution.argument.no-contents").about(Place("input", index))
+                message = f"the memory of input {index} has no contents yet"
+                raise op_failed(message, "execution.argument.no-contents").about(
+                    Place("input", index)
+                )
 
     def request(self) -> Request:
         """All of them, mapped; raises UNMAPPABLE."""
@@ -197,7 +199,7 @@ class Arguments:
         )
 
     def outputs_that_overlap(self, request: Request) -> tuple[int, ...]:
-        """Outputs that share bytes with an input or an earlier output; nearly always none."""
+        """Outputs that overlap an input or an earlier output; rare."""
         inputs, outputs = request.inputs, request.outputs
         few = len(inputs) * len(outputs) <= FEW and not self._has_files
         if few and not _share_bytes(inputs, outputs):
@@ -210,7 +212,7 @@ class Arguments:
         )
 
     def require_known_outputs(self) -> None:
-        """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
+        """Raise BAD_DATA for an output whose dimensions are unknown before the computation."""
         arguments = zip(self.output_operands, self._outputs, strict=True)
         for index, (operand, argument) in enumerate(arguments):
             assert argument is not None
@@ -232,7 +234,7 @@ def _resolved(role: str, argument: Argument | None) -> RequestArgument:
 
 
 def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArgument]) -> bool:
-    """Whether an output has bytes in common with an input or another output."""
+    """Whether an output overlaps an input or another output."""
     earlier = inputs
     for output in outputs:
         start = output.address
@@ -246,7 +248,7 @@ def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArg
 
 
 def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object, int, int]:
-    """Where an argument lies: two memories of one file are one place, wherever they are mapped."""
+    """Address space, start and end of an argument; a file is one address space for all mappings."""
     if isinstance(argument, MemoryArgument) and isinstance(argument.memory, FdMemory):
         file, start = argument.memory.place()
         start += argument.offset
@@ -254,22 +256,22 @@ def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object,
     return None, resolved.address, resolved.address + resolved.length
 
 
-def refined(operand: Operand, given: Dimensions | None) -> Dimensions:
+def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:
     """The model's dimensions with those of an argument's type; raises BAD_DATA if they clash."""
     known = operand.dimensions
-    if given is None or (operand.type in SCALARS and not given):
+    if type_dimensions is None or (operand.type in SCALARS and not type_dimensions):
         return known
     if not known and operand.type not in SCALARS:
-        return given
-    if len(given) != len(known):
+        return type_dimensions
+    if len(type_dimensions) != len(known):
         raise bad_data(
-            f"the type has dimensions {list(given)}; the model has {list(known)}",
+            f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
             "execution.argument.dimensions",
         )
-    for declared, size in zip(known, given, strict=True):
+    for declared, size in zip(known, type_dimensions, strict=True):
         if declared and declared != size:
             raise bad_data(
-                f"the type has dimensions {list(given)}; the model has {list(known)}",
+                f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
                 "execution.argument.dimensions",
             )
-    return given
+    return type_dimensions

@@ -5,7 +5,7 @@ from _thread import allocate_lock
 from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.execution import Execution
-from nnapi_shim.runtime.fast_path import Again, Lender, Lent
+from nnapi_shim.runtime.fast_path import FastRun, Publisher, Slot
 
 
 class Burst:
@@ -16,7 +16,7 @@ class Burst:
         compilation.require_finished()
         self._compilation = compilation
         self._busy = allocate_lock()
-        self._lent: Lent | None = None
+        self._slot: Slot | None = None
         self._is_freed = False
 
     def compute(self, execution: Execution) -> None:
@@ -37,27 +37,27 @@ class Burst:
         """Whether it is this thread's now."""
         if not self._busy.acquire(False):
             return False
-        if self._lent is not None and self._lent.take_back() < 0:
+        if self._slot is not None and self._slot.reclaim() < 0:
             self._busy.release()
             return False
-        self._lent = None
+        self._slot = None
         return True
 
-    def lend(self, lender: Lender) -> None:
-        """Lend it for runs of executions that are lent."""
+    def publish(self, publisher: Publisher) -> None:
+        """Publish it for the fast path, for runs of published executions."""
         if not self._busy.acquire(False):
             return
         try:
-            if self._lent is None and not self._is_freed:
-                self._lent = lender(Again(0, 0, id(self._compilation)))
-                if self._is_freed and self._lent is not None:  # by another thread meanwhile
-                    self._lent.release(self)
+            if self._slot is None and not self._is_freed:
+                self._slot = publisher(FastRun(0, 0, id(self._compilation)))
+                if self._is_freed and self._slot is not None:  # by another thread meanwhile
+                    self._slot.release(self)
         finally:
             self._busy.release()
 
     def freed(self) -> None:
-        """The program has let it go: it is lent no longer."""
+        """The program has freed it: release its slot of the fast path."""
         self._is_freed = True
-        lent = self._lent
-        if lent is not None:
-            lent.release(self)
+        slot = self._slot
+        if slot is not None:
+            slot.release(self)

@@ -33,13 +33,13 @@ NEVER, NO_FALLBACK = "0", "2"
 PREFERRED_ALIGNMENT = 64
 
 LONGEST_NS = 1 << 62
-"""A limit of time that nothing reaches; deadlines that use it fit into 64 bits with a sign."""
+"""Upper bound for durations in ns; deadlines computed with it fit into int64."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def while_open(method: Method) -> Method:
-    """A method that is allowed until finish; raises BAD_STATE afterwards."""
+    """Decorator of a method that raises BAD_STATE after finish."""
 
     @wraps(method)
     def checked(self: "Compilation", *arguments: Any) -> Any:
@@ -57,8 +57,8 @@ class Compilation:
     """A compilation. States: open, then finished, or failed after a finish that failed."""
 
     def __init__(self, model: Model, devices: Sequence[IDevice] | None = None) -> None:
-        """devices: those that the program named, or None for all; raises BAD_STATE for a model
-        that is not finished.
+        """devices: those that the program named, or None for all; raises BAD_STATE for an
+        unfinished model.
         """
         model.require_finished()
         assert model.hal is not None
@@ -83,7 +83,7 @@ class Compilation:
         """Of inputs and outputs; None for one with unknown dimensions."""
         self.prepared: IPreparedModel | None = None
         self.device: IDevice | None = None
-        """The device that runs all of it; None if several share it."""
+        """The device that runs the whole model; None if it is partitioned."""
         self._plan: ExecutionPlan | None = None
 
     def require_single_explicit_device(self, what: str) -> None:
@@ -103,7 +103,7 @@ class Compilation:
 
     @property
     def what_to_do(self) -> str:
-        """What makes a compilation that is not finished one that is."""
+        """The call that is missing, for messages."""
         if self.state == "failed":
             return "its finish has failed, so another one must be made"
         return "it must be finished first, by ANeuralNetworksCompilation_finish"
@@ -115,7 +115,7 @@ class Compilation:
             raise bad_data(
                 f"preference is {preference}; allowed are 0 to 2", "compilation.set-preference"
             )
-        # As in the reference, a negative one is noticed by finish.
+        # As in the reference, finish rejects a negative one.
         self._negative_preference = min(preference, 0)
         self._preference = ExecutionPreference(max(preference, 0))
 
@@ -130,13 +130,13 @@ class Compilation:
 
     @while_open
     def set_timeout(self, duration_ns: int) -> None:
-        """Time that finish may take; 0 for no limit."""
+        """Time limit of finish in ns; 0 for none."""
         self.require_single_explicit_device("a compilation timeout")
         self._timeout_ns = min(duration_ns, LONGEST_NS)
 
     @while_open
     def set_caching(self, directory: str, token: bytes) -> None:
-        """Where a compiled model may be kept. Nothing about the folder is checked."""
+        """Folder and token for caching the compiled model. The folder is not checked."""
         if len(token) != BYTE_SIZE_OF_CACHE_TOKEN:
             raise bad_data(
                 f"the token has {len(token)} bytes; it must have 32",
@@ -165,11 +165,11 @@ class Compilation:
             raise self._too_late() from None
 
     def named(self, error: NnapiError) -> NnapiError:
-        """A refusal with the names of the operands that it tells of."""
+        """An error with the names of the operands in its message."""
         return self.model.named(error)
 
     def again(self, model: Model) -> "Compilation":
-        """Another finished model, compiled as this one was, without a cache; raises NnapiError."""
+        """Compile another finished model with the same preferences, without a cache."""
         other = Compilation(model, self._devices if self.explicit else None)
         other._preference, other._priority = self._preference, self._priority
         other._attributes = dict(self._attributes)
@@ -199,7 +199,7 @@ class Compilation:
             steps = [fallback]
             self._prepare(steps, deadline)
         assert self.prepared is not None
-        self.prepared = _told(self.prepared, steps)
+        self.prepared = _logged(self.prepared, steps)
         if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
             self._add_fallback(steps)
         self.state = "finished"
@@ -230,7 +230,7 @@ class Compilation:
     def _prepared_on(
         self, device: IDevice, model: HalModel, deadline: int | None
     ) -> IPreparedModel:
-        """The model, or a part of it, made ready for a device."""
+        """Prepare the model, or a partition of it, on a device."""
         if deadline is not None and monotonic_ns() >= deadline:
             raise self._too_late()
         if self._attributes:
@@ -254,19 +254,19 @@ class Compilation:
         )
 
     def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
-        """What can step in for these; None where there is nothing or the error is the program's."""
+        """The fallback for these steps; None if there is none or the program caused the error."""
         from nnapi_shim.runtime.fallback import fallback_step, is_of_the_device
 
         return fallback_step(self.hal, self._devices, steps) if is_of_the_device(error) else None
 
     def _add_fallback(self, steps: Sequence[Step]) -> None:
-        """Let another device step in for computations that fail on a device of other people."""
+        """Add a fallback for computations that fail on a third-party device."""
         from nnapi_shim.runtime.fallback import FallbackPreparedModel, fallback_step
 
         fallback = fallback_step(self.hal, self._devices, steps)
         if fallback is not None:
             assert self.prepared is not None
-            # Not a method of this object: what it has prepared is not to keep it alive.
+            # No bound method: the prepared model must not keep this object alive.
             prepare = partial(_prepared_whole, fallback, self.hal, self._preference, self._priority)
             self.prepared = FallbackPreparedModel(
                 self.prepared, _names(steps), fallback.device.name, prepare
@@ -280,7 +280,7 @@ class Compilation:
         return [] if self.device is None else [self.device]
 
     def devices_of(self, role: str, index: int) -> list[IDevice]:
-        """The devices that an input or output of the finished compilation is used on."""
+        """The devices that use an input or output of the finished compilation."""
         if self._plan is not None:
             return self._plan.devices_of(role, index)
         return [] if self.device is None else [self.device]
@@ -311,11 +311,11 @@ def _prepared_whole(
 ) -> IPreparedModel:
     """A model on the device of its only step."""
     prepared = step.device.prepareModel(model, preference, priority, deadline_ns, None)
-    return _told(prepared, [step])
+    return _logged(prepared, [step])
 
 
-def _told(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
-    """What these steps have prepared, with executions told of if that is wanted."""
+def _logged(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
+    """The prepared model of these steps, with logging if DEBUG_NN_VLOG enables it."""
     if not vlog.enabled("execution"):
         return prepared
     from nnapi_shim.runtime.vlog_wrapper import ToldPreparedModel
@@ -324,7 +324,7 @@ def _told(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
 
 
 def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]:
-    """Per operation, in the order they were added: whether one of the devices runs it."""
+    """Per operation, in the order of addition: whether one of the devices supports it."""
     model.require_finished()
     assert model.hal is not None
     operations = model.hal.main.operations

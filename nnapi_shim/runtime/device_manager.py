@@ -1,4 +1,4 @@
-"""Which devices exist, in their order."""
+"""The list of devices, in order of priority."""
 
 import os
 from _thread import get_ident
@@ -16,29 +16,29 @@ _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
 _lock = process.lock()
 _owner: set[int] = set()
-"""The thread that holds the lock, and those that load drivers for it."""
+"""The thread that holds the lock, and its helper threads that load drivers."""
 
 
 os.register_at_fork(after_in_child=_owner.clear)
 
 
 def devices() -> list[IDevice]:
-    """The devices of this process, less what DEBUG_NN_ENABLED_DEVICES leaves out: those that were
-    registered, those of manifests, those of installed packages, nnapi-cpu, nnapi-reference.
+    """The devices of this process, filtered by DEBUG_NN_ENABLED_DEVICES: registered ones, those of
+    manifests, those of installed packages, nnapi-cpu, nnapi-reference.
 
-    The list never changes. Raises BAD_STATE in a driver that is being loaded for it.
+    The list never changes. Raises BAD_STATE if a driver calls it while it is being loaded.
     """
-    found = _devices.get("all")
-    if found is None:
+    listed = _devices.get("all")
+    if listed is None:
         with _exclusive():
-            found = _devices.get("all")
-            if found is None:
-                found = _devices["all"] = _enabled()
-    return found
+            listed = _devices.get("all")
+            if listed is None:
+                listed = _devices["all"] = _enabled()
+    return listed
 
 
 class _exclusive:  # noqa: N801 - reads as a statement
-    """Holds the lock; a thread that has it already is refused, and does not wait for itself."""
+    """Holds the lock; raises BAD_STATE, without deadlock, in a thread that holds it already."""
 
     def __enter__(self) -> None:
         if get_ident() in _owner:
@@ -54,9 +54,9 @@ class _exclusive:  # noqa: N801 - reads as a statement
 
 
 class _helping:  # noqa: N801 - reads as a statement
-    """A thread that works for the one that holds the lock: it is refused as well.
+    """Marks a thread that loads a driver for the owner of the lock; `_exclusive` refuses it.
 
-    It is forgotten when it ends: the next thread may have its number.
+    The mark ends with the thread, as thread ids are reused.
     """
 
     def __enter__(self) -> None:
@@ -73,10 +73,10 @@ def register_driver(
     """List a device of this name, in front of all others.
 
     driver: written against hal.v1_0.IDevice, hal.v1_1.IDevice or hal.interfaces.IDevice.
-    version, type: what the program is told; None: the driver's attributes of these names.
+    version, type: as reported to programs; None: the attributes of the driver.
 
-    Raises BAD_DATA for what is no device, and for a name that is taken; BAD_STATE once the devices
-    have been listed.
+    Raises BAD_DATA for an invalid device or a name in use; BAD_STATE after the devices have been
+    listed.
     """
     from nnapi_shim.drivers.versioned.answer import guarded
 
@@ -95,41 +95,43 @@ def register_driver(
 def _enabled() -> list[IDevice]:
     matches = _matching(ENABLED_DEVICES.get())
     if CPU_ONLY.get() == "1":
-        return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
+        return [entry.load() for entry in built_in_devices()[-1:] if matches(entry.name)]
     listed: dict[str, IDevice] = {}
-    for found in (*_registered.values(), *found_devices()):
-        if not matches(found.name):
+    for entry in (*_registered.values(), *found_devices()):
+        if not matches(entry.name):
             continue
-        if found.name in listed or is_built_in(found.name):
+        if entry.name in listed or is_built_in(entry.name):
             log.error(
-                f"{found.origin}: there is a device {found.name} already; this one is left out"
+                f"{entry.origin}: there is a device {entry.name} already; this one is left out"
             )
             continue
         try:
-            listed[found.name] = _loaded(found)
+            listed[entry.name] = _loaded(entry)
         except NnapiError as error:
-            log.error(f"{found.origin}: {found.name} is left out: {error.message}")
-    own = [found.load() for found in built_in_devices() if matches(found.name)]
+            log.error(f"{entry.origin}: {entry.name} is left out: {error.message}")
+    own = [entry.load() for entry in built_in_devices() if matches(entry.name)]
     if vlog.enabled("manager"):
-        told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
-        vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
+        described = [
+            f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)
+        ]
+        vlog.write("manager", f"devices: {'; '.join(described) or 'none'}")
     return [*listed.values(), *own]
 
 
-def _loaded(found: Found) -> IDevice:
-    """A device of other people. Raises NnapiError."""
-    if found.name in _registered:
-        return found.load()
+def _loaded(entry: Found) -> IDevice:
+    """Load a third-party device. Raises NnapiError."""
+    if entry.name in _registered:
+        return entry.load()
     from nnapi_shim.drivers.loading import loaded
 
-    return loaded(found, _helping())
+    return loaded(entry, _helping())
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:
-    """Whether a name is one that the setting allows; BAD_DATA for what is no expression."""
+    """A predicate for names that match the setting; BAD_DATA for an invalid expression."""
     if not pattern:
         return lambda name: True
-    if pattern.replace("-", "").isalnum():  # a name: most programs need `re` for nothing else
+    if pattern.replace("-", "").isalnum():  # a plain name: avoids importing `re`
         return lambda name: name == pattern
     import re
 
@@ -143,19 +145,19 @@ def _matching(pattern: str) -> Callable[[str], Any]:
 
 
 def left_out() -> dict[str, str]:
-    """The devices that are there and are not listed, by name, each with the reason."""
+    """The devices that are not listed: name -> reason."""
     listed = {device.name for device in devices()}
-    names = [found.name for found in (*_registered.values(), *found_devices(), *built_in_devices())]
+    names = [entry.name for entry in (*_registered.values(), *found_devices(), *built_in_devices())]
     pattern = ENABLED_DEVICES.get()
     matches = _matching(pattern)
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name in names:
         if name in listed:
             continue
         if CPU_ONLY.get() == "1":
-            found[name] = f"{CPU_ONLY.name} is 1"
+            reasons[name] = f"{CPU_ONLY.name} is 1"
         elif not matches(name):
-            found[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
+            reasons[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
         else:
-            found[name] = "it could not be loaded"
-    return found
+            reasons[name] = "it could not be loaded"
+    return reasons

@@ -1,4 +1,4 @@
-"""What a program has said of a model so far: its rules as a whole, and what becomes of it."""
+"""A model that is being built: validation of the whole, and conversion to a hal.Model."""
 
 from collections.abc import Iterator, Mapping
 
@@ -56,8 +56,8 @@ class DraftOperand:
 class Draft:
     """Operands and operations, in the order in which they were added.
 
-    excused: operands that need no value, because the call that was to give them one was refused;
-    placeholders: operands that stand for refused ones; refused_operations: how many operations are
+    excused: operands that need no value, because the call that sets it was refused;
+    placeholders: operands that replace refused ones; refused_operations: the number of operations
     left out (see runtime/lint.py).
     """
 
@@ -74,7 +74,7 @@ class Draft:
     # Rules
 
     def check_operation(self, item: hal.Operation) -> None:
-        """Match the declaration and run its rules on what is known now; raises BAD_DATA."""
+        """Match the declaration and run its rules on the known dimensions; raises BAD_DATA."""
         if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
             return
         try:
@@ -84,7 +84,7 @@ class Draft:
             raise error.at(Place("operation", item.number, item.type.name)) from None
 
     def remarks(self) -> Iterator[str]:
-        """What is allowed and most likely a mistake; there are no problems."""
+        """Remarks on legal but suspicious uses; requires a valid model."""
         if not self.outputs:
             yield f"the model has no outputs, so it gives nothing; {_IDENTIFY} names them"
         for item in self.operations:
@@ -100,14 +100,14 @@ class Draft:
 
     def _bound(self, index: int) -> BoundOperand:
         operand = self.operands[index]
-        # The rules look at the dimensions of an omitted operand, too, as the reference does.
+        # As in the reference, rules also check the dimensions of an omitted operand.
         bound = bound_operand(index, operand, operand.dimensions)
         if operand.lifetime is L.SUBGRAPH:
             bound.value = operand.value.part.own.main
         return bound
 
     def problems(self) -> Iterator[NnapiError]:
-        """Everything that finish refuses, in the order in which it looks."""
+        """All errors that finish reports, in the order of its checks."""
         if not self.operands or not (self.operations or self.refused_operations):
             yield bad_data(
                 "a model needs at least one operand and one operation", "model.finish.empty"
@@ -119,7 +119,7 @@ class Draft:
         yield from self._argument_problems("output", self.outputs, L.SUBGRAPH_OUTPUT)
         for item in self.operations:
             if not self.placeholders.isdisjoint((*item.inputs, *item.outputs)):
-                continue  # what is known of them does not count
+                continue  # their dimensions do not count
             try:
                 self.check_operation(item)
             except NnapiError as error:
@@ -129,22 +129,24 @@ class Draft:
         if len(ordered) < len(self.operations):
             stuck = [item for item in self.operations if item.number not in ordered]
             names = ", ".join(str(_place(item)) for item in stuck)
-            told = f"operations wait for each other: {names}; the graph must have no cycle"
-            yield bad_data(told, "model.finish.cycle").about(_place(stuck[0]))
+            message = f"operations wait for each other: {names}; the graph must have no cycle"
+            yield bad_data(message, "model.finish.cycle").about(_place(stuck[0]))
 
     def _argument_problems(
         self, role: str, indexes: list[int], lifetime: L
     ) -> Iterator[NnapiError]:
         for index in indexes:
-            found = self.operands[index].lifetime
-            if found is not lifetime:
-                told = f"operand {index} became an {role} first and {found.name} later"
-                yield bad_data(told, "model.finish.argument-later").about(Place("operand", index))
+            declared = self.operands[index].lifetime
+            if declared is not lifetime:
+                message = f"operand {index} became an {role} first and {declared.name} later"
+                yield bad_data(message, "model.finish.argument-later").about(
+                    Place("operand", index)
+                )
         listed = set(indexes)
         for index, operand in enumerate(self.operands):
             if operand.lifetime is lifetime and index not in listed:
-                told = f"operand {index} was an {role} first, and then others were named"
-                yield bad_data(told, "model.finish.argument-replaced").about(
+                message = f"operand {index} was an {role} first, and then others were named"
+                yield bad_data(message, "model.finish.argument-replaced").about(
                     Place("operand", index)
                 )
 
@@ -154,35 +156,37 @@ class Draft:
             for index in item.outputs:
                 lifetime = self.operands[index].lifetime
                 if index in written:
-                    told = (
+                    message = (
                         f"operand {index} is written twice, also by {_place(item)}; once is allowed"
                     )
-                    error = bad_data(told, "model.finish.written-twice")
+                    error = bad_data(message, "model.finish.written-twice")
                     yield error.about(_place(item), Place("operand", index))
                 elif lifetime not in _WRITTEN:
-                    told = f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
-                    error = bad_data(told, "model.finish.not-writable")
+                    message = (
+                        f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
+                    )
+                    error = bad_data(message, "model.finish.not-writable")
                     yield error.about(_place(item), Place("operand", index))
                 written.add(index)
         written |= self.excused
         for index, operand in enumerate(self.operands):
             if operand.lifetime in _WRITTEN and index not in written:
                 use, hint = self._use_of(index), self._without_arguments()
-                told = (
+                message = (
                     f"operand {index} has no value, and {use}; it must be an input, a constant, or "
                     f"written by an operation{hint}"
                 )
-                yield bad_data(told, "model.finish.no-value").about(Place("operand", index))
+                yield bad_data(message, "model.finish.no-value").about(Place("operand", index))
 
     def _use_of(self, index: int) -> str:
-        """What reads an operand first."""
+        """The first operation that reads an operand, for messages."""
         for item in self.operations:
             if index in item.inputs:
                 return f"{_place(item)} reads it as {self._role(item, item.inputs.index(index))}"
         return "nothing reads it" if index not in self.outputs else "it is an output of the model"
 
     def _role(self, item: hal.Operation, position: int) -> Place:
-        """What an input is to its operation, with its name where that is known."""
+        """The role of an input of an operation, with its name if known."""
         try:
             names = bound_operation(item, self.operands, self._given, self._bound).match.input_names
         except (NnapiError, ValueError):  # of an extension, or with operands that were refused
@@ -190,15 +194,13 @@ class Draft:
         return Place("input", position, names[position])
 
     def _without_arguments(self) -> str:
-        """What is most likely amiss where nothing is an input."""
+        """A hint for a model without inputs."""
         return "" if self.inputs else f" ({_IDENTIFY} has named no inputs)"
 
-    # What becomes of it
+    # Conversion
 
     def _execution_order(self) -> list[hal.Operation]:
-        """Operations such that every operand is written before it is read, without those that wait
-        for each other.
-        """
+        """A topological order of the operations, without those of a cycle."""
         operations = self.operations
         writer = {index: at for at, item in enumerate(operations) for index in item.outputs}
         waits_for: list[int] = []
@@ -219,8 +221,8 @@ class Draft:
         return order
 
     def build(self, names: Mapping[int, str] | None = None) -> Part:
-        """The immutable model; there are no problems. names: of operands."""
-        values: list[Any] = []  # put together at once: they may be most of the process
+        """The immutable model; requires a valid draft. names: of operands."""
+        values: list[Any] = []  # joined at once: constants may be most of the memory of the process
         length = 0
         pools: dict[hal.Pool, int] = {}
         referenced: dict[Any, int] = {}
@@ -269,25 +271,25 @@ def _place(item: hal.Operation) -> Place:
 
 
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:
-    kind, place = operand.type, Place("operand", index)
+    kind, operand_place = operand.type, Place("operand", index)
     if kind is OperandType.TENSOR_INT32 and not (operand.scale >= 0 and operand.zero_point == 0):
-        told = (
+        message = (
             f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
             f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
         )
-        yield bad_data(told, "model.finish.int32-quantization").about(place)
+        yield bad_data(message, "model.finish.int32-quantization").about(operand_place)
     if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
-        told = f"operand {index} {kind.name} has no scales per channel; it needs them"
-        yield bad_data(told, "model.finish.no-channel-scales").about(place)
+        message = f"operand {index} {kind.name} has no scales per channel; it needs them"
+        yield bad_data(message, "model.finish.no-channel-scales").about(operand_place)
     if kind is OperandType.MODEL and operand.lifetime is not L.SUBGRAPH:
-        told = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
-        yield bad_data(told, "model.finish.no-model-value").about(place)
+        message = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
+        yield bad_data(message, "model.finish.no-model-value").about(operand_place)
     if kind is not OperandType.MODEL and operand.lifetime is L.SUBGRAPH:
-        told = f"operand {index} {kind.name} has a model as its value; only MODEL can"
-        yield bad_data(told, "model.finish.model-value").about(place)
+        message = f"operand {index} {kind.name} has a model as its value; only MODEL can"
+        yield bad_data(message, "model.finish.model-value").about(operand_place)
 
 
 def _alignment(operand: DraftOperand) -> int:
-    """Small values lie at their element size, large ones at a cache line."""
+    """Alignment: the element size for small values, a cache line for large ones."""
     size = hal.byte_size(operand)
     return _VALUE_ALIGNMENT if size > _VALUE_ALIGNMENT else max(1, ELEMENT_BYTES[operand.type])

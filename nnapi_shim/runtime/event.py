@@ -25,30 +25,30 @@ _KEPT = frozenset(
 
 
 class Event:
-    """Signalled once; every wait gives the same outcome. Any number of threads may wait."""
+    """Signalled once; every wait has the same outcome. Thread-safe."""
 
     has_fence = False
-    """Whether a file descriptor of a fence stands behind it."""
+    """Whether it wraps the file descriptor of a fence."""
 
     def wait(self) -> None:
-        """Return when it is signalled; raises what went wrong."""
+        """Wait until it is signalled; raises the error of the work."""
         raise NotImplementedError
 
     def wait_for_end(self) -> None:
-        """Return when it is signalled, whatever went wrong."""
+        """Wait until it is signalled; ignores errors."""
         try:
             self.wait()
         except NnapiError:
             return
 
     def __await__(self) -> Generator[Any, None, None]:
-        """In a coroutine: `wait()` on another thread, while the loop goes on."""
+        """For coroutines: `wait()` on another thread, without blocking the event loop."""
         from asyncio import get_running_loop
 
         return get_running_loop().run_in_executor(None, self.wait).__await__()
 
     def duplicated_fence(self) -> int:
-        """A new file descriptor of its fence; raises BAD_DATA where there is none."""
+        """A new file descriptor of its fence; raises BAD_DATA if there is none."""
         raise bad_data(
             "the event has no fence; those of startComputeWithDependencies may have one",
             "event.no-fence",
@@ -59,8 +59,8 @@ _UNEXPECTED = op_failed("the execution ended unexpectedly", "event.unexpected-en
 
 
 class ExecutionEvent(Event):
-    """The end of work on a thread of the library, or on that of the first wait if it comes before
-    the other thread has begun: then nobody waits for a thread to wake up.
+    """The end of asynchronous work. A wait that comes before the worker thread has begun does the
+    work itself, which saves the wake-up latency.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -74,7 +74,7 @@ class ExecutionEvent(Event):
         worker.run(self._run)
 
     def _run(self) -> None:
-        """Do the work, unless another thread has begun with it."""
+        """Do the work, unless another thread has begun it."""
         if not self._taken.acquire(False):
             return
         work, self._work = self._work, None
@@ -91,7 +91,7 @@ class ExecutionEvent(Event):
             self._pending.release()
 
     def wait(self) -> None:
-        """Return when the work has ended; raises what it raised, converted for an event."""
+        """Wait for the end of the work; raises its error, converted for an event."""
         if self._work is not None:
             self._run()
         if self._generation != generation[0] and self._pending.locked():
@@ -111,10 +111,10 @@ class ExecutionEvent(Event):
 
 
 class ComputedEvent(Event):
-    """The end of a computation that has succeeded already; the first wait completes it."""
+    """The event of a computation that has already succeeded; the first wait completes it."""
 
     def __init__(self, complete: Callable[[], None]) -> None:
-        """complete: what the first wait does, before any wait returns."""
+        """complete: called by the first wait, before any wait returns."""
         self._complete: Callable[[], None] | None = complete
         self._lock = lock()
 

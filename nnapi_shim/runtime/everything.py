@@ -1,4 +1,4 @@
-"""All modules, devices and libraries at once, for programs that give up rights afterwards."""
+"""Loads all modules, devices and libraries, for programs that drop privileges afterwards."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -9,19 +9,19 @@ from nnapi_shim.process import load_numpy
 from nnapi_shim.runtime.device_manager import devices
 
 PARTS = ("hal", "operations", "drivers", "runtime", "abi")
-"""The packages that a C program may come to use."""
+"""The packages that a C program may use."""
 
 COMPILER = tuple(f"nnapi_shim.drivers.cpu.{room}" for room in ("kernels", "codegen", "toolchain"))
-"""What compiles kernels, which is of no use to a program that opens no files."""
+"""The kernel compiler, which a sandboxed program without file access cannot use."""
 
 LATER = ("json", "select", "signal")
-"""Modules of Python that functions import when they are called."""
+"""Modules of the standard library that functions import on demand."""
 
 
 def load_everything() -> None:
-    """Import what any later call may need, and make the devices.
+    """Import all modules that later calls may need, and create the devices.
 
-    Raises ImportError for what is missing, such as numpy.
+    Raises ImportError for a missing module, such as numpy.
     """
     load_numpy()
     for name in LATER:

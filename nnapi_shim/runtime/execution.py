@@ -23,13 +23,13 @@ from nnapi_shim.hal.types import (
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
-from nnapi_shim.runtime.fast_path import Again, Lender
+from nnapi_shim.runtime.fast_path import FastRun, Publisher
 from nnapi_shim.runtime.preparation import COMPLETED, COMPUTATION, Preparation
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
 
 _starting = process.lock()
-"""Held while an execution is taken for a run; one for all of them, as it is short."""
+"""Held while an execution changes to COMPUTATION; one short lock for all executions."""
 
 
 class Execution(Preparation):
@@ -49,42 +49,42 @@ class Execution(Preparation):
         """Run it on this thread; raises its error."""
         failed = self._begin(get_ident())
         if failed:
-            self._tell(failed)
+            self._raise_failure(failed)
         if self._bound is None or self._arguments.device_inputs:
             self._prepare()
         self._run()
 
     def abandon(self) -> None:
-        """End a `compute` of this thread that a signal's handler, which raised, has cut short.
+        """End a `compute` of this thread that an exception of a signal handler has interrupted.
 
-        Nothing is changed where no such is under way.
+        Does nothing if this thread runs no `compute`.
         """
         with _starting:
             is_mine = self._state is COMPUTATION and self._runner == get_ident()
         if is_mine:
             self._end()
 
-    def lend(self, lender: Lender) -> None:
-        """Lend it to C, if it has run and another run needs no checks."""
+    def publish(self, publisher: Publisher) -> None:
+        """Publish it for the fast path, if it has run and another run needs no checks."""
         if not self._reusable:
             return
         with _starting:
-            if self._state is not COMPLETED or self._lent is not None or self._is_freed:
+            if self._state is not COMPLETED or self._slot is not None or self._is_freed:
                 return
-            again: tuple[int, int] | None = getattr(self._bound, "again", None)
-            if again is None or self._result is None or self._timeout_ns:
+            program: tuple[int, int] | None = getattr(self._bound, "again", None)
+            if program is None or self._result is None or self._timeout_ns:
                 return
             if not (self._arguments.device_inputs or self._arguments.device_outputs):
-                self._lent = lender(Again(again[0], again[1], id(self.compilation)))
+                self._slot = publisher(FastRun(program[0], program[1], id(self.compilation)))
 
     def freed(self) -> None:
-        """The program has freed it: take it back from C."""
+        """The program has freed it: release its slot of the fast path."""
         with _starting:
             self._is_freed = True
-            if self._lent is not None:
-                self._lent.release(self)
+            if self._slot is not None:
+                self._slot.release(self)
 
-    def _tell(self, code: int) -> None:
+    def _raise_failure(self, code: int) -> None:
         """Raise the error of a run in C that failed."""
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
@@ -95,14 +95,14 @@ class Execution(Preparation):
 
     @property
     def can_recompute(self) -> bool:
-        """Whether its device can run it again with other addresses."""
+        """Whether its device can re-run it with other addresses."""
         return bool(getattr(self._bound, "can_rebind", False))
 
     def recompute(self, addresses: Sequence[int]) -> None:
-        """Run a reusable execution that has run again, with its arguments at other addresses.
+        """Re-run a reusable execution with its arguments at other addresses.
 
-        addresses: of all inputs, then of all outputs. There is as much memory as before, outputs
-        share none with other arguments; nobody else has the execution.
+        addresses: of all inputs, then of all outputs. Lengths stay the same, no output overlaps
+        another argument, and no other thread uses the execution.
         """
         self._begin()
         self._bound.rebind(addresses)  # type: ignore[union-attr]
@@ -120,10 +120,10 @@ class Execution(Preparation):
     def start_compute_with_dependencies(
         self, dependencies: Sequence[Event], duration_ns: int
     ) -> Event:
-        """Run it on this thread after other executions and fences, as the reference CPU does.
+        """Run it on this thread after other executions and fences, as the AOSP CPU does.
 
-        duration_ns: time that it may take from then on; 0 for no limit. What goes wrong is raised
-        here. After a success the execution is completed by the first wait for the event.
+        duration_ns: time limit from that moment on; 0 for no limit. Errors are raised by this
+        call. After a success the execution is completed by the first wait for the event.
         """
         for event in dependencies:
             if not event.has_fence:
@@ -153,20 +153,20 @@ class Execution(Preparation):
         return ComputedEvent(lambda: self._end(result))
 
     def _begin(self, runner: int = 0) -> int:
-        """Take the execution for a run; of two threads that try at once, one gets it.
+        """Change the state to COMPUTATION; if two threads try at once, one succeeds.
 
-        runner: the thread, if it stays with it until the end.
+        runner: the thread id, if one thread runs it from begin to end.
 
         Returns the code of a run in C that failed and that this thread must report, or 0.
         """
         with _starting:
             state, failed = self._state, 0
-            if self._lent is not None:
-                failed = self._lent.take_back()
+            if self._slot is not None:
+                failed = self._slot.reclaim()
                 if failed < 0:
                     state = COMPUTATION
                 else:
-                    self._lent = None
+                    self._slot = None
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
                 raise bad_state(
                     f"the execution is {state}"
@@ -199,11 +199,11 @@ class Execution(Preparation):
             raise
 
     def _raise_named(self, error: BaseException) -> None:
-        """Raise an error again with the names of its operands, if they have names."""
+        """Re-raise an error with the names of its operands, if they have names."""
         if isinstance(error, NnapiError):
-            told = self.compilation.named(error)
-            if told is not error:
-                raise told from None
+            named = self.compilation.named(error)
+            if named is not error:
+                raise named from None
 
     def _run(self) -> None:
         """Run the bound execution; raises its error."""
@@ -218,7 +218,7 @@ class Execution(Preparation):
             self._raise_named(error)
             raise
         if self._reusable and not self._arguments.device_outputs:
-            self._result = result  # what _end would do, for programs that run in a loop
+            self._result = result  # inlined from _end: faster for programs that run in a loop
             self._state = COMPLETED
         else:
             self._end(result)
@@ -229,7 +229,7 @@ class Execution(Preparation):
                 raise self.compilation.named(error) from None
 
     def _check_device_outputs(self, result: ExecutionResult) -> None:
-        """Raise OP_FAILED for an output that is not what its memory was made for."""
+        """Raise OP_FAILED for an output whose dimensions its memory cannot hold."""
         for index, memory in self._arguments.device_outputs:
             dimensions = result.output_shapes[index].dimensions
             if not memory.can_hold(dimensions):
@@ -303,8 +303,10 @@ class Execution(Preparation):
             )
         shapes = self._result.output_shapes
         if not 0 <= index < len(shapes):
-            told = f"output {index} does not exist; the model has {len(shapes)}"
-            raise bad_data(told, "execution.output-dimensions.index").about(Place("output", index))
+            message = f"output {index} does not exist; the model has {len(shapes)}"
+            raise bad_data(message, "execution.output-dimensions.index").about(
+                Place("output", index)
+            )
         shape = shapes[index]
         if shape.is_sufficient:
             return shape.dimensions, None
@@ -362,8 +364,8 @@ def _require_room(result: ExecutionResult) -> None:
         if not shape.is_sufficient
     ]
     if short:
-        told = ", ".join([_shortage(index, shape) for index, shape in short])
-        places = [Place("output", index) for index, _ in short]
+        message = ", ".join([_shortage(index, shape) for index, shape in short])
+        outputs_short = [Place("output", index) for index, _ in short]
         raise NnapiError(
-            ResultCode.OUTPUT_INSUFFICIENT_SIZE, told, "execution.output-too-small"
-        ).about(*places)
+            ResultCode.OUTPUT_INSUFFICIENT_SIZE, message, "execution.output-too-small"
+        ).about(*outputs_short)

@@ -1,7 +1,7 @@
-"""A model that several devices share: its steps, and how a run goes from one to the next.
+"""A partitioned model: its steps, and the data flow between them.
 
-What passes between steps lies in memory of the run. Inputs and outputs of the model are used where
-the program has them.
+Operands that pass between steps lie in memory of the run. Inputs and outputs of the model are used
+in place.
 """
 
 from collections.abc import Sequence
@@ -33,14 +33,14 @@ from nnapi_shim.runtime.slicing import SPARE
 
 _ALIGNMENT = 64
 _FIRST_GUESS = 1024
-"""Bytes for an operand of unknown dimensions before any run has told them."""
+"""Initial buffer size in bytes for an operand of unknown dimensions."""
 
 
 class ExecutionStep(NamedTuple):
-    """A part of a model, prepared on its device.
+    """A partition of a model, prepared on its device.
 
-    inputs, outputs: operands of the whole model's main graph, or SPARE. operands: those that the
-    operands of the part stand for.
+    inputs, outputs: operands of the main graph of the model, or SPARE. operands: the operand of
+    the model for each operand of the partition.
     """
 
     device: IDevice
@@ -60,9 +60,9 @@ class ExecutionPlan:
         self.intermediates = [
             index for step in steps for index in step.outputs if index not in arguments
         ]
-        """What passes between steps and is no argument, or is computed in vain."""
+        """Operands that pass between steps and are no arguments, or are never read."""
         self.offsets: dict[int, int] = {}
-        """In the arena of a run, of those whose size is known."""
+        """Offsets in the arena of a run, of operands with known size."""
         self.arena_bytes = _ALIGNMENT
         for index in self.intermediates:
             operand = model.main.operands[index]
@@ -70,9 +70,9 @@ class ExecutionPlan:
                 self.offsets[index] = self.arena_bytes
                 self.arena_bytes += -(-byte_size(operand) // _ALIGNMENT) * _ALIGNMENT
         self.arenas: list[address.Block] = []
-        """Those that no execution has. The first bytes of each are what SPARE reads."""
+        """Arenas that no execution uses. SPARE reads the first bytes of an arena."""
         self.largest: dict[int, int] = {}
-        """Bytes that an operand of unknown dimensions has needed so far."""
+        """Largest size in bytes so far of each operand of unknown dimensions."""
 
     def devices_of(self, role: str, position: int) -> list[IDevice]:
         """The devices that read an input of the model, or write or read an output."""
@@ -96,7 +96,7 @@ class ExecutionPlan:
 
 
 class PlanExecution:
-    """A request bound to an execution plan. One run at a time; the runtime sees to that."""
+    """A request bound to an execution plan. The runtime runs it on one thread at a time."""
 
     def __init__(
         self, plan: ExecutionPlan, request: Request, measure: bool, loop_timeout_ns: int
@@ -107,11 +107,11 @@ class PlanExecution:
         self._loop_timeout_ns = loop_timeout_ns
         self._operands = plan.main.operands
         self._bound: list[tuple[Request, IExecution] | None] = [None] * len(plan.steps)
-        """Per step what it was bound to last; bound again when that changes."""
+        """The last arguments of each step; a step is rebound if they change."""
         self._read: dict[int, RequestArgument] = {}
-        """How the last run handed on what it computed."""
+        """Arguments by which the last run passed computed operands to later steps."""
         self._buffers: dict[int, address.Block] = {}
-        """Memory of operands whose size only a run tells."""
+        """Memory of operands whose size is known at run time only."""
         try:
             self._arena = plan.arenas.pop()
         except IndexError:
@@ -120,7 +120,7 @@ class PlanExecution:
         self._given = dict(zip(plan.main.input_indexes, request.inputs, strict=True))
         self._given[SPARE] = RequestArgument(start, 4, (1,))
         self._targets: dict[int, RequestArgument] = {}
-        """Where each operand that a step computes goes to."""
+        """The destination of each operand that a step computes."""
         for index in plan.intermediates:
             offset = plan.offsets.get(index)
             if offset is None:
@@ -137,7 +137,7 @@ class PlanExecution:
             self._plan.arenas.append(arena)
 
     def _resize(self, index: int, length: int) -> None:
-        """Give an operand memory of its own, without contents, of this many bytes."""
+        """Allocate uninitialized memory of this many bytes for an operand."""
         block = self._buffers[index] = address.Block(length)
         dimensions = (
             self._targets[index].dimensions
@@ -147,7 +147,7 @@ class PlanExecution:
         self._targets[index] = RequestArgument(block.address, length, dimensions)
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run all steps; raises what a device raises, or answers OUTPUT_INSUFFICIENT_SIZE."""
+        """Run all steps; raises the error of a device, or returns OUTPUT_INSUFFICIENT_SIZE."""
         outputs = self._plan.main.output_indexes
         self._targets.update(zip(outputs, self._request.outputs, strict=True))
         values = self._given.copy()
@@ -179,11 +179,11 @@ class PlanExecution:
         short: set[int],
         deadline_ns: int | None,
     ) -> Timing:
-        """Run a step, again with larger buffers where those that there are do not do.
+        """Run a step; re-run it with larger buffers if buffers of the run are too small.
 
-        values: what the step reads; what it computes is added.
-        short: outputs of the model that do not fit into the program's buffers are added. They go
-            to memory of the run, so that later steps tell the dimensions of their outputs, too.
+        values: the operands that the step reads; its outputs are added.
+        short: receives outputs of the model that exceed the buffers of the program. They go to
+            memory of the run, so that later steps can report the dimensions of their outputs.
         """
         inputs = tuple([values[index] for index in step.inputs])
         if step.device.feature_level < DYNAMIC_OUTPUTS:
@@ -227,7 +227,7 @@ class PlanExecution:
                 )
 
     def _make_room(self, step: ExecutionStep, result: ExecutionResult, short: set[int]) -> None:
-        """Larger buffers for the outputs that a step found too small; OP_FAILED if none was."""
+        """Enlarge the buffers of outputs that were too small; OP_FAILED if none was."""
         grown = False
         for index, shape in zip(step.outputs, result.output_shapes, strict=True):
             if shape.is_sufficient:
@@ -239,7 +239,7 @@ class PlanExecution:
                 length = max(_FIRST_GUESS, 2 * target.length)
             if length <= target.length or length > MAX_BYTES:
                 raise op_failed(
-                    f"operand {index} has {target.length} bytes, which is said to be too few for "
+                    f"operand {index} has {target.length} bytes; the device reports too little for "
                     f"{operand.type.name}{list(shape.dimensions)}",
                     "driver.answer.operand-too-short",
                 )
@@ -257,26 +257,26 @@ class PlanExecution:
             )
 
     def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
-        """An operand that was computed, as an input of later steps."""
-        found = self._read.get(index)
+        """A computed operand as an input of later steps."""
+        argument = self._read.get(index)
         target = self._targets[index]
         if (
-            found is None
-            or found.dimensions != dimensions
-            or found.address != target.address
-            or found.has_no_value != target.has_no_value
+            argument is None
+            or argument.dimensions != dimensions
+            or argument.address != target.address
+            or argument.has_no_value != target.has_no_value
         ):
             operand = self._operands[index]
             length = _bytes(operand, dimensions)
             if length > target.length and not target.has_no_value:
                 raise op_failed(
-                    f"operand {index} is said to have dimensions {list(dimensions)}; its buffer "
+                    f"operand {index} is reported with dimensions {list(dimensions)}; its buffer "
                     f"has {target.length} bytes",
                     "driver.answer.operand-size",
                 )
-            found = RequestArgument(target.address, length, dimensions, target.has_no_value)
-            self._read[index] = found
-        return found
+            argument = RequestArgument(target.address, length, dimensions, target.has_no_value)
+            self._read[index] = argument
+        return argument
 
 
 def _bytes(operand: Operand, dimensions: Dimensions) -> int:
@@ -287,13 +287,13 @@ def _bytes(operand: Operand, dimensions: Dimensions) -> int:
 
 def _of_step(error: NnapiError, number: int, step: ExecutionStep) -> NnapiError:
     if number and error.code is ResultCode.MISSED_DEADLINE_PERSISTENT:
-        # The step had not begun by then, but the run had.
+        # The run had begun before the deadline, but this step had not.
         error = error.with_code(ResultCode.MISSED_DEADLINE_TRANSIENT)
     return error.at(f"step {number} on {step.device.name}")
 
 
 def _sum(timings: Sequence[Timing]) -> Timing:
-    """Durations of a run from those of its steps; None where a step does not tell."""
+    """Sums of the durations of the steps; None if a step reports none."""
 
     def added(values: list[int | None]) -> int | None:
         known = [value for value in values if value is not None]

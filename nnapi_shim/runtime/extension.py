@@ -1,4 +1,4 @@
-"""Extensions: names and their prefixes, the upper 16 bits of types; what devices say of them."""
+"""Extensions: the prefix of each name (the upper 16 bits of its types), and device support."""
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
@@ -30,12 +30,12 @@ def prefixed(name: str, code: int) -> int:
 
 
 def prefixes() -> tuple[tuple[str, int], ...]:
-    """Every name that was asked for, with its prefix."""
+    """All names in use, with their prefixes."""
     return tuple(_prefixes.items())
 
 
 def require_known_prefix(code: int) -> None:
-    """Raise BAD_DATA for a code whose prefix was not handed out."""
+    """Raise BAD_DATA for a code with an unassigned prefix."""
     prefix = (code >> 16) & 0xFFFF
     if prefix > len(_prefixes):
         raise bad_data(
@@ -45,28 +45,28 @@ def require_known_prefix(code: int) -> None:
 
 
 def extensions_of(device: IDevice) -> tuple[Extension, ...]:
-    """What a device brings; nothing for most."""
+    """The extensions of a device; most have none."""
     get = getattr(device, "getSupportedExtensions", None)
     return () if get is None else tuple(get())
 
 
 def is_supported(device: IDevice, name: str) -> bool:
-    """Whether a device knows an extension."""
+    """Whether a device supports an extension."""
     return any(extension.name == name for extension in extensions_of(device))
 
 
 def operand_type(code: int) -> OperandType:
-    """The type that a device describes for this number. Raises BAD_DATA where none does.
+    """The operand type with this code. Raises BAD_DATA if no device describes it.
 
-    It is an ExtensionType, which stands wherever an OperandType does.
+    It is an ExtensionType, which is used like an OperandType.
     """
-    found = _described.get(code)
-    if found is None:
+    known = _described.get(code)
+    if known is None:
         require_known_prefix(code)
         prefix, within = (code >> 16) & 0xFFFF, code & 0xFFFF
         name = next(name for name, number in _prefixes.items() if number == prefix)
-        found = _described[code] = _describe(code, name, within)
-    return cast(OperandType, found)
+        known = _described[code] = _describe(code, name, within)
+    return cast(OperandType, known)
 
 
 def _describe(code: int, name: str, within: int) -> ExtensionType:
@@ -76,12 +76,12 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
         for extension in extensions_of(device):
             for known in extension.operand_types if extension.name == name else ():
                 if known.type == within:
-                    found = ExtensionType(code)
-                    found.name = f"{name} type {within}"
-                    ELEMENT_BYTES[found] = known.byte_size
+                    type = ExtensionType(code)
+                    type.name = f"{name} type {within}"
+                    ELEMENT_BYTES[type] = known.byte_size
                     if not known.is_tensor:
-                        SCALARS.add(found)
-                    return found
+                        SCALARS.add(type)
+                    return type
     raise bad_data(
         f"operand type {code:#x} (type {within} of {name}) is described by no device",
         "extension.operand-type",
@@ -89,12 +89,12 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
 
 
 def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
-    """Attributes as a device gets them."""
+    """Attributes in the form that devices receive."""
     return tuple([ExtensionAttribute(*key, data) for key, data in attributes.items()])
 
 
 def data_of(data: bytes | None) -> bytes | None:
-    """Data that a program gives, None for none; raises BAD_DATA for a buffer without bytes."""
+    """The passed data; None if omitted; raises BAD_DATA for an empty buffer."""
     if data == b"":
         raise bad_data("data is a buffer of 0 bytes; (NULL, 0) means none", "extension.data-empty")
     return data

@@ -1,4 +1,4 @@
-"""What takes over when a device fails at a model that another one can run as well."""
+"""Fallback: another device runs a model on which a device failed."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,18 +21,18 @@ _OF_THE_PROGRAM = frozenset(
         ResultCode.MISSED_DEADLINE_PERSISTENT,
     )
 )
-"""What another device would answer, too."""
+"""Result codes that another device would return as well; no fallback."""
 
 
 def is_of_the_device(error: NnapiError) -> bool:
-    """Whether another device may do better."""
+    """Whether another device may succeed."""
     return error.code not in _OF_THE_PROGRAM
 
 
 def fallback_step(model: Model, devices: Sequence[IDevice], steps: Sequence[Step]) -> Step | None:
-    """The whole model on nnapi-reference, or else on nnapi-cpu, in place of these steps.
+    """The whole model on nnapi-reference, or else on nnapi-cpu, instead of these steps.
 
-    None where neither is among the devices, has not just failed at the same, and runs everything.
+    None if neither is listed, has not just failed, and supports all operations.
     """
     failed = steps[0].device if len(steps) == 1 else None
     for device in reversed(devices):
@@ -42,7 +42,7 @@ def fallback_step(model: Model, devices: Sequence[IDevice], steps: Sequence[Step
 
 
 class FallbackPreparedModel:
-    """IPreparedModel: one that may fail, and another of the same model that steps in then."""
+    """IPreparedModel: a primary one, and a fallback for the same model."""
 
     def __init__(
         self,
@@ -51,29 +51,29 @@ class FallbackPreparedModel:
         name: str,
         prepare: Callable[[int | None], IPreparedModel],
     ) -> None:
-        """names: of the devices that may fail. name: of the one that steps in.
-        prepare: prepares the model on that one, when needed, until a deadline or None.
+        """names: of the primary devices. name: of the fallback device.
+        prepare: prepares the model on the fallback, on demand, until a deadline or None.
         """
         self.prepared = prepared
         self._names = names
         self._name = name
-        self._told: dict[str, object] = {}
-        """Rules that were broken; a line about each is enough."""
+        self._reported: dict[str, object] = {}
+        """Rules of failures that were reported; each is reported once."""
         self._prepare = prepare
         self._other: IPreparedModel | None = None
         self._lock = process.lock()
 
     def other(self, deadline_ns: int | None) -> IPreparedModel:
-        """The prepared model that steps in; made once, by the run that needs it."""
+        """The fallback model; prepared once, by the first run that needs it."""
         with self._lock:
             if self._other is None:
                 self._other = self._prepare(deadline_ns)
             return self._other
 
     def tell(self, error: NnapiError) -> None:
-        """A line about a failure, and none when the next execution fails in the same way."""
+        """Report a failure, once per rule."""
         mine = object()
-        is_first = self._told.setdefault(error.rule, mine) is mine
+        is_first = self._reported.setdefault(error.rule, mine) is mine
         log.write(
             "warning" if is_first else "debug",
             f"a computation failed on {self._names} and runs again on {self._name}, which will not "
@@ -94,7 +94,7 @@ class FallbackPreparedModel:
 
 
 class FallbackExecution:
-    """A request for a device that may fail. Every run tries that device first."""
+    """A request with a fallback. Every run tries the primary device first."""
 
     def __init__(
         self, model: FallbackPreparedModel, request: Request, measure: bool, loop_timeout_ns: int
@@ -105,7 +105,7 @@ class FallbackExecution:
         self._other: IExecution | None = None
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run it; raises what the program has to know, and what the other raises."""
+        """Run it; raises errors of the program, and those of the fallback."""
         try:
             if self._first is None:
                 self._first = self._model.prepared.createReusableExecution(*self._arguments)

@@ -1,8 +1,9 @@
-"""What is lent to those who run it again without Python, as the C API does (abi/fast_path.py).
+"""The fast path: a bound execution is re-run without entering Python.
 
-Entering Python takes longer than a small model takes to run. An execution that has run, and would
-do the same again, is lent, therefore: a run is a compiled function and its argument then. It is
-taken back before anything looks at it or changes it.
+Entering Python takes longer than running a small model. After the first run of a reusable
+execution, Python publishes its compiled function and argument block in a slot, which the C API
+uses for further runs (abi/fast_path.py). Python reclaims the slot before it reads or changes the
+execution.
 """
 
 from collections.abc import Callable
@@ -10,11 +11,11 @@ from collections.abc import Callable
 from nnapi_shim.hints import NamedTuple, Protocol
 
 
-class Again(NamedTuple):
-    """What runs an execution once more: `function(block, 0)` answers 0, or the code of a failure.
+class FastRun(NamedTuple):
+    """The contents of a slot: `function(block, 0)` returns 0 or the code of a failure.
 
-    function: 0 for a burst, which is taken together with an execution.
-    family: the same for executions and bursts of one compilation.
+    function: 0 for a burst, which is used together with the slot of an execution.
+    family: the same number for all executions and bursts of one compilation.
     """
 
     function: int
@@ -22,20 +23,20 @@ class Again(NamedTuple):
     family: int
 
 
-class Lent(Protocol):
-    """What is lent, as the one sees it who lends it."""
+class Slot(Protocol):
+    """The owner's handle of a published execution or burst."""
 
-    def take_back(self) -> int:
-        """Take it back: 0; -1 while it runs; or the code of a run that failed on this thread, which
-        has to tell of it.
+    def reclaim(self) -> int:
+        """Empty the slot. Returns 0, -1 if a run is in progress, or the code of a run that failed
+        on this thread; the caller reports that failure.
         """
 
     def is_running(self) -> bool:
-        """Whether it is being run."""
+        """Whether a run is in progress."""
 
     def release(self, item: object) -> None:
-        """Take it back for good; a run goes on to its end, and keeps `item` until then."""
+        """Empty the slot for good; `item` is kept alive until a run in progress ends."""
 
 
-Lender = Callable[[Again], Lent | None]
-"""Takes what can be run again; None where it is not taken."""
+Publisher = Callable[[FastRun], Slot | None]
+"""Publishes a run; None if no slot is free."""

@@ -1,8 +1,7 @@
-"""Everything that is wrong with a model, where the calls themselves tell only the first of it.
+"""Reports all errors of a model, where the calls report only the first.
 
-With NNAPI_SHIM_LINT a refused call leaves something in its place and the program goes on: an
-operand is replaced by one of which nothing is known, an operation is left out, and what it would
-have written counts as written.
+With NNAPI_SHIM_LINT, building goes on after a refused call: a placeholder replaces a refused
+operand, and a refused operation is left out while its outputs count as written.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ L = OperandLifeTime
 
 
 class Linted(Protocol):
-    """What is looked at of a model (runtime.Model)."""
+    """The interface of runtime.Model that lint uses."""
 
     state: str
     draft: Draft
@@ -31,33 +30,32 @@ class Linted(Protocol):
     part: Part | None
 
     def named(self, error: NnapiError) -> NnapiError:
-        """A refusal with the names of operands."""
+        """An error with the names of operands."""
 
 
 def problems(model: Linted) -> list[NnapiError]:
-    """What calls have been refused for, what finish refuses, and what a computation would refuse
-    whatever its inputs are, in this order.
+    """The errors of calls, of finish, and of computations for all inputs, in this order.
 
-    A model that refers to others (IF, WHILE) is looked at alone.
+    Models that it refers to (IF, WHILE) are not checked.
     """
-    found = [*model.refused]
+    errors = [*model.refused]
     if model.part is None:
-        found += model.draft.problems()
-    if not found:
-        found += refused_values((model.part or model.draft.build()).own)
-    return [model.named(error) for error in found]
+        errors += model.draft.problems()
+    if not errors:
+        errors += refused_values((model.part or model.draft.build()).own)
+    return [model.named(error) for error in errors]
 
 
 def refused_values(model: hal.Model) -> Iterator[NnapiError]:
-    """What operations refuse when they are reached, as far as dimensions and values are constant.
+    """Errors of operations at run time that follow from constant dimensions and values.
 
-    Nothing is known behind an operation that refuses something.
+    The outputs of an operation with an error are unknown.
     """
     values, keep = address.address_of(model.operand_values)
     operands = [bound_operand(index, operand) for index, operand in enumerate(model.main.operands)]
     unknown: set[int] = set()
 
-    def given(index: int, is_value: bool) -> Any:
+    def value_of(index: int, is_value: bool) -> Any:
         operand = model.main.operands[index]
         if operand.lifetime is L.NO_VALUE:
             return None
@@ -76,7 +74,7 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
 
     for item in model.main.operations:
         try:
-            _resolve(item, operands, given)
+            _resolve(item, operands, value_of)
         except _UnknownError:
             unknown.update(item.outputs)
         except NnapiError as error:
@@ -86,18 +84,18 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
 
 
 class _UnknownError(Exception):
-    """What decides is not known before a computation."""
+    """The result of a check depends on values that only a computation knows."""
 
 
 def _resolve(
-    item: hal.Operation, operands: Sequence[BoundOperand], given: Callable[[int, bool], Any]
+    item: hal.Operation, operands: Sequence[BoundOperand], value_of: Callable[[int, bool], Any]
 ) -> None:
-    """Check an operation with all that it reads, and set the dimensions of its outputs."""
+    """Check an operation with its inputs, and set the dimensions of its outputs."""
     if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
         raise _UnknownError
     if not isinstance(item.type, OperationType):  # of an extension
         raise _UnknownError
-    op = bound_operation(item, operands, given, operands.__getitem__)
+    op = bound_operation(item, operands, value_of, operands.__getitem__)
     resolve(op)
     if op.match.operation.data_dependent:
         raise _UnknownError
@@ -107,17 +105,17 @@ def _resolve(
 
 
 def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a method that builds a model; keep what it refuses, and leave something in its place."""
+    """Call a method that builds a model; record its error, and insert a placeholder."""
     name = method.__name__
     if name == "finish":
         _finish(model, method)
         return None
     try:
         return method(model, *arguments)
-    except NnapiError as given:
-        error = model.named(given)
+    except NnapiError as refusal:
+        error = model.named(refusal)
         if not _follows(model.draft, name, arguments):
-            _tell(name, error)
+            _log_error(name, error)
             model.refused.append(error)
     draft = model.draft
     if name == "add_operand":
@@ -138,8 +136,8 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     return None
 
 
-def _tell(method: str, error: NnapiError) -> None:
-    """A line about what a method that builds a model refuses."""
+def _log_error(method: str, error: NnapiError) -> None:
+    """Log the error of a method that builds a model."""
     words = method.split("_")
     prefix, header = "ANeuralNetworksModel_", "android/NeuralNetworks.h"
     if method == "set_operand_name":
@@ -152,8 +150,8 @@ def _tell(method: str, error: NnapiError) -> None:
     )
 
 
-def _tell_of_computations(error: NnapiError) -> None:
-    """A line about what every computation of a model will end with, however good its inputs are."""
+def _warn_of_computations(error: NnapiError) -> None:
+    """Log an error that every computation of a model will raise."""
     log.warning(
         f"a computation will fail: {error} [{error.rule}]",
         {"function": "ANeuralNetworksExecution_compute", **error.as_dict()},
@@ -161,30 +159,28 @@ def _tell_of_computations(error: NnapiError) -> None:
 
 
 def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
-    """Whether a refusal follows from an earlier one: it is about an operand of which, therefore,
-    nothing is known.
-    """
+    """Whether an error follows from an earlier one: it concerns a placeholder operand."""
     if name == "add_operation":
         return not draft.placeholders.isdisjoint((*arguments[1], *arguments[2]))
     return name.startswith("set_operand") and arguments[0] in draft.placeholders
 
 
 def _finish(model: Linted, method: Callable[..., Any]) -> None:
-    """Finish a model, and tell of all that is wrong; raises the first of it.
+    """Finish a model, and log all errors; raises the first.
 
-    What only a computation refuses is told of, and finish succeeds as it does otherwise.
+    Errors of computations are logged as warnings, and finish succeeds.
     """
     own = [model.named(error) for error in model.draft.problems()]
-    found = [*model.refused, *own]
-    if not found:
+    errors = [*model.refused, *own]
+    if not errors:
         for error in refused_values(model.draft.build().own):
-            _tell_of_computations(model.named(error))
+            _warn_of_computations(model.named(error))
         method(model)
         return
     model.state = "invalid"
     for error in own:
-        _tell("finish", error)
-    first, *others = found
+        _log_error("finish", error)
+    first, *others = errors
     if others:
         message = f"{first.message} (and {len(others)} more)"
         first = first.worded(message)

@@ -1,6 +1,6 @@
-"""Memory: where constants, inputs and outputs lie when they are not plain buffers.
+"""Memory objects for constants, inputs and outputs: regions of files, and hardware buffers.
 
-Regions of a file and hardware buffers are here; memory made from a descriptor is in memory_desc.py.
+Memory made from a descriptor is in memory_desc.py.
 """
 
 import os
@@ -20,11 +20,11 @@ class Memory(Pool):
     """A memory object of `size` bytes. Mapped when it is first used, unmapped with the object."""
 
     operand: Operand | None = None
-    """What lies in it, for memory made from a descriptor; other memory holds just bytes."""
+    """The operand of memory made from a descriptor; None for memory of bytes."""
     is_sized = True
-    """Whether `size` says how many bytes there are."""
+    """Whether `size` is the number of bytes."""
     is_initialized = True
-    """Whether it has contents; only memory made from a descriptor ever has none."""
+    """Whether it has contents; only memory made from a descriptor can have none."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -42,30 +42,30 @@ class Memory(Pool):
             )
 
     def check_constant(self, offset: int, length: int) -> None:
-        """Raise BAD_DATA unless a constant may lie there."""
+        """Raise BAD_DATA unless a constant may use this region."""
         self.check_region(offset, length)
 
     def check_argument(
         self, role: Role, dimensions: Dimensions | None, offset: int, length: int
     ) -> int | None:
-        """Raise BAD_DATA unless an argument of an execution may lie there.
+        """Raise BAD_DATA unless an argument of an execution may use this region.
 
-        dimensions: those of the type given with it, or None.
-        Returns the length in bytes that the argument has there; None if nobody can tell.
+        dimensions: those of the type passed with it, or None.
+        Returns the length of the argument in bytes; None if it is unknown.
         """
         self.check_region(offset, length)
         return length
 
     def map_for_output(self) -> int:
-        """Address for results; raises UNMAPPABLE for memory that may only be read."""
+        """Address for results; raises UNMAPPABLE for read-only memory."""
         return self.map()
 
     def set_initialized(self, initialized: bool) -> None:
-        """Note that something wrote it, or failed to; of no consequence for shared memory."""
+        """Record a write, successful or failed; no effect on shared memory."""
 
 
 class FdMemory(Memory):
-    """`size` bytes from `offset` of a file, shared with whoever else has it mapped."""
+    """`size` bytes from `offset` of a file, mapped shared."""
 
     def __init__(self, size: int, protect: int, fd: int, offset: int) -> None:
         super().__init__(size)
@@ -87,12 +87,12 @@ class FdMemory(Memory):
             os.close(self._fd)
 
     def place(self) -> tuple[tuple[int, int], int]:
-        """Which file it is of, by device and inode, and the offset in it."""
+        """The file, by device and inode, and the offset in it."""
         file = os.fstat(self._fd)
         return (file.st_dev, file.st_ino), self._offset
 
     def map(self) -> int:
-        """Address of the first byte; raises UNMAPPABLE where the file is too short or refuses."""
+        """Address of the first byte; UNMAPPABLE if the file is too short or not mappable."""
         return self._mapped(PROT_READ, "PROT_READ; an input or constant needs it")
 
     def map_for_output(self) -> int:
@@ -108,7 +108,7 @@ class FdMemory(Memory):
             )
         mapping = self._published.get("mapping")
         if mapping is None:
-            # Of threads that race for the first use, one wins; the others drop what they mapped.
+            # If threads race for the first use, one wins; the others unmap theirs.
             mapping = self._published.setdefault("mapping", self._map())
         return mapping.address
 
@@ -133,30 +133,30 @@ _CPU_READ_MASK, _CPU_WRITE_MASK = 0xF, 0xF0
 
 
 class HardwareBufferMemory(Memory):
-    """An AHardwareBuffer of the program, through the functions that the program has loaded.
+    """An AHardwareBuffer of the program, accessed by the functions that the program has loaded.
 
-    In BLOB format it is like memory of a file. Buffers of other formats can be created and set as
-    arguments, but the CPU does not know how their elements lie, so nothing can run on them.
+    A buffer of BLOB format is used like memory of a file. Buffers of other formats can be created
+    and set as arguments, but no device runs on them: their layout is unknown.
     """
 
     since = 3
 
     def __init__(self, buffer: int) -> None:
-        """Raises OP_FAILED where the process has no functions for hardware buffers, BAD_DATA for
-        what is no buffer, as far as that can be seen.
+        """Raises OP_FAILED if the process has no functions for hardware buffers, BAD_DATA for a
+        pointer that is detectably no buffer.
         """
         self._acquired = 0
         if not address.is_readable(buffer, _LEAST_BYTES):
-            told = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
-            raise bad_data(told, "memory.hardware-buffer.unknown")
+            message = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
+            raise bad_data(message, "memory.hardware-buffer.unknown")
         self._libraries: list[Any] = []
         desc = address.Block(_DESC_BYTES)
         self._function("describe", "void(*)(uintptr_t, uintptr_t)")(buffer, desc.address)
         width, _, _, self._format = address.words(desc.address, "uint32_t", 4)
         (self._usage,) = address.words(desc.address + 16, "uint64_t", 1)
         if not self._format:
-            told = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
-            raise bad_data(f"{told}, and not be released", "memory.hardware-buffer.invalid")
+            message = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
+            raise bad_data(f"{message}, and not be released", "memory.hardware-buffer.invalid")
         self.is_sized = self._format == _BLOB
         super().__init__(width if self.is_sized else 0)
         self._lock_buffer = self._function(
@@ -173,16 +173,16 @@ class HardwareBufferMemory(Memory):
         self._mapping = process.lock()
 
     def _function(self, name: str, signature: str) -> Any:
-        """A function for hardware buffers from whatever library the program has loaded."""
+        """A function of AHardwareBuffer, from a library that the program has loaded."""
         symbol = f"AHardwareBuffer_{name}"
-        found = address.loaded_function(symbol, signature, HARDWARE_BUFFER_LIBRARIES)
-        if found is None:
+        loaded = address.loaded_function(symbol, signature, HARDWARE_BUFFER_LIBRARIES)
+        if loaded is None:
             raise op_failed(
                 f"{symbol} is not in this process; a program with hardware buffers links or loads "
                 f"{' or '.join(HARDWARE_BUFFER_LIBRARIES)}",
                 "memory.hardware-buffer.no-library",
             )
-        function, library = found
+        function, library = loaded
         self._libraries.append(library)
         return function
 
@@ -193,7 +193,7 @@ class HardwareBufferMemory(Memory):
             self._release_buffer(self._acquired)
 
     def check_constant(self, offset: int, length: int) -> None:
-        """Raise BAD_DATA unless a constant may lie there; never in a buffer with a format."""
+        """Raise BAD_DATA unless a constant may use this region (BLOB buffers only)."""
         if not self.is_sized:
             raise bad_data(
                 f"a hardware buffer of format {self._format} cannot hold constants",
@@ -204,7 +204,7 @@ class HardwareBufferMemory(Memory):
     def check_argument(
         self, role: Role, dimensions: Dimensions | None, offset: int, length: int
     ) -> int | None:
-        """As for other memory; a buffer with a format is only used as a whole, (0, 0)."""
+        """As for other memory; a buffer of another format is used as a whole, (0, 0)."""
         if self.is_sized:
             return super().check_argument(role, dimensions, offset, length)
         if offset or length:
@@ -242,9 +242,9 @@ class HardwareBufferMemory(Memory):
             return self._address
 
     def _lock(self) -> int:
-        """Lock the buffer for as long as this object lives."""
+        """Lock the buffer for the lifetime of this object."""
         result = address.Block(8)
-        # Only the CPU's bits: a lock with those of other devices is refused.
+        # CPU usage bits only: a lock with other bits is refused.
         usage = self._usage & (_CPU_READ_MASK | _CPU_WRITE_MASK)
         error = self._lock_buffer(self._acquired, usage, -1, 0, result.address)
         if error:
@@ -258,7 +258,7 @@ class HardwareBufferMemory(Memory):
 
 
 def copy(source: Memory, target: Memory) -> None:
-    """Copy all of a memory to another; afterwards a target made from a descriptor has contents.
+    """Copy a whole memory to another; a target made from a descriptor then has contents.
 
     Raises BAD_DATA for a source without contents and for memories that do not match, UNMAPPABLE
     for one that cannot be accessed. A failure leaves such a target without contents.
@@ -269,7 +269,7 @@ def copy(source: Memory, target: Memory) -> None:
             _check_copy(source, target)
             where = target.map_for_output()
             if isinstance(source, FdMemory) and isinstance(target, FdMemory):
-                # They may be parts of one file, mapped at different addresses.
+                # Both may map the same file at different addresses.
                 address.view(where, source.size)[:] = address.read(source.map(), source.size)
             else:
                 address.copy(where, source.map(), source.size)

@@ -1,4 +1,4 @@
-"""MemoryDesc: the roles that memory of a device is to play; and the memory that is made from it."""
+"""MemoryDesc: the roles of a device memory; and the memory that is made from it."""
 
 from nnapi_shim import vlog
 from nnapi_shim.errors import bad_data, bad_state, op_failed
@@ -13,8 +13,8 @@ from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
 class MemoryDesc:
     """A memory descriptor. States: open, then finished.
 
-    It collects roles, and what they say of the operand: all roles agree in its type; its dimensions
-    are merged, each role and setDimensions filling in what the others leave open.
+    All roles must agree in the type of the operand. Its dimensions are merged from all roles and
+    setDimensions.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class MemoryDesc:
                 "memory-desc.role-operand",
             )
         dimensions = self._merged(operand, operand.dimensions)
-        if frequency <= 0 or frequency > 1:  # NaN passes, as in the reference
+        if frequency <= 0 or frequency > 1:  # as in the reference, NaN is accepted
             raise bad_data(
                 f"frequency is {frequency:g}; it must be above 0 and at most 1",
                 "memory-desc.role-frequency",
@@ -73,15 +73,15 @@ class MemoryDesc:
         self._explicit = self._explicit or compilation.explicit
 
     def set_dimensions(self, dimensions: Dimensions) -> None:
-        """Dimensions of what the memory will hold; 0 is an unknown one, () an unknown rank.
+        """Dimensions of the contents; 0 is an unknown size, () an unknown rank.
 
-        Raises BAD_STATE after finish, BAD_DATA where they contradict a role or an earlier call.
+        Raises BAD_STATE after finish, BAD_DATA if they contradict a role or an earlier call.
         """
         self._require_open()
         self._dimensions = self._merged(self._operand, dimensions)
 
     def _merged(self, operand: Operand | None, dimensions: Dimensions) -> Dimensions:
-        """The dimensions so far with these; raises BAD_DATA where they contradict each other."""
+        """Merge dimensions with the current ones; raises BAD_DATA if they contradict each other."""
         if operand is not None and operand.type in SCALARS and (self._dimensions or dimensions):
             raise bad_data(
                 f"dimensions {list(self._dimensions or dimensions)} given; "
@@ -110,8 +110,8 @@ class MemoryDesc:
     def create_memory(self) -> "DeviceMemory":
         """A memory for these roles. Any number may be made, and they outlive the descriptor.
 
-        Raises BAD_STATE before finish; OP_FAILED where dimensions are not known, or where no single
-        device of those that the program named has all the roles.
+        Raises BAD_STATE before finish; OP_FAILED if dimensions are unknown, or if no single device
+        of those that the program named has all the roles.
         """
         if not self.finished:
             raise bad_state(
@@ -126,8 +126,8 @@ class MemoryDesc:
                 f"memory for {described(operand)} cannot be allocated; dimensions must be known",
                 "memory-desc.unknown-dimensions",
             )
-        # All devices take memory of the process. But as on Android, where a device may not, memory
-        # for several devices is only to be had by programs that leave the choice of device open.
+        # As on Android, programs that name devices get no memory for several devices, although
+        # all devices here use memory of the process.
         if self._explicit and any(device is not self._devices[0] for device in self._devices):
             raise op_failed(
                 "the roles are on different devices; their compilations were created for named "
@@ -138,16 +138,16 @@ class MemoryDesc:
 
 
 class DeviceMemory(Memory):
-    """Memory for the roles of a descriptor; it has no contents until something has written it.
+    """Memory for the roles of a descriptor; it has no contents before the first write.
 
-    All devices compute on the CPU, so it is memory of the process. Its dimensions are known from
-    the start and never change: an output with others fails.
+    It is memory of the process, as all devices compute on the CPU. Its dimensions are fixed: an
+    output with other dimensions fails.
     """
 
     operand: Operand
 
     def __init__(self, roles: frozenset[Role], operand: Operand) -> None:
-        """Raises OP_FAILED where there is no room for it."""
+        """Raises OP_FAILED if there is too little memory."""
         super().__init__(byte_size(operand))
         if not 0 < self.size <= MAX_BYTES:
             raise op_failed(
@@ -159,7 +159,7 @@ class DeviceMemory(Memory):
         self.is_initialized = False
         self._roles = roles
         try:
-            # Pages of its own: they come when they are written, and go with the memory.
+            # anonymous pages: allocated at the first write, freed with the memory
             self._pages = Pages(self.size)
         except OSError as error:
             raise op_failed(
@@ -169,7 +169,7 @@ class DeviceMemory(Memory):
         vlog.write("memory", f"{self.size} bytes for {described(operand)}")
 
     def check_constant(self, offset: int, length: int) -> None:
-        """Raises BAD_DATA: a constant is no role."""
+        """Raises BAD_DATA: constants have no role."""
         raise bad_data("memory made from a descriptor cannot hold constants", "memory.constant")
 
     def check_argument(
@@ -177,7 +177,7 @@ class DeviceMemory(Memory):
     ) -> int:
         """Raise BAD_DATA unless it is used as a whole, (0, 0), in one of its roles.
 
-        Dimensions given with the argument may not contradict the descriptor's.
+        Dimensions passed with the argument must not contradict those of the descriptor.
         """
         if role not in self._roles:
             raise bad_data(
@@ -198,7 +198,7 @@ class DeviceMemory(Memory):
         return self.size
 
     def can_hold(self, dimensions: Dimensions) -> bool:
-        """Whether contents with these dimensions, where they are known, are what it is for."""
+        """Whether it can hold contents with these dimensions, as far as they are known."""
         return combined(self.operand.dimensions, dimensions) is not None
 
     def map(self) -> int:
@@ -206,12 +206,12 @@ class DeviceMemory(Memory):
         return self._pages.address
 
     def set_initialized(self, initialized: bool) -> None:
-        """Note whether it has contents: after a run with it as an output, or a copy into it."""
+        """Record whether it has contents, after a run with it as an output or a copy into it."""
         self.is_initialized = initialized
 
 
 def combined(one: Dimensions, other: Dimensions) -> Dimensions | None:
-    """Dimensions that fill in each other's unknown ones; None where they contradict each other."""
+    """Merge known and unknown dimensions; None if they contradict each other."""
     if not one or not other:
         return one or other
     if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):

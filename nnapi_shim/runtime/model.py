@@ -1,4 +1,4 @@
-"""Model: what a program adds call by call, and what finish makes of it."""
+"""Model: built call by call; finish validates it."""
 
 from collections.abc import Callable, Container, Sequence
 from functools import wraps
@@ -23,14 +23,14 @@ from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
-_OEM_SCALAR = OperandType.OEM_SCALAR  # found faster than a member of its class
+_OEM_SCALAR = OperandType.OEM_SCALAR  # faster than attribute access on the enum
 _operation_types = {int(member): member for member in OperationType}
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def while_building(method: Method) -> Method:
-    """A method that is allowed until finish; raises BAD_STATE afterwards."""
+    """Decorator of a method that raises BAD_STATE after finish."""
 
     @wraps(method)
     def checked(self: "Model", *arguments: Any) -> Any:
@@ -45,13 +45,13 @@ def while_building(method: Method) -> Method:
         try:
             return method(self, *arguments)
         except NnapiError as error:
-            told = error
+            renamed = error
             if method.__name__.startswith("set_operand") and not error.place("operand"):
-                told = error.about(Place("operand", arguments[0]))
-            told = self.named(told)
-            if told is error:
+                renamed = error.about(Place("operand", arguments[0]))
+            renamed = self.named(renamed)
+            if renamed is error:
                 raise
-            raise told from None
+            raise renamed from None
 
     return checked  # type: ignore[return-value]
 
@@ -63,25 +63,25 @@ class Model:
         self.state = "building"
         self.draft = Draft()
         self.operand_names: dict[int, str] = {}
-        """What the program calls operands, by their indexes."""
+        """Names of operands, by index."""
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
-        """What calls were refused for, where building goes on after a refusal."""
+        """Errors of refused calls, if building goes on after a refusal (NNAPI_SHIM_LINT)."""
         self.part: Part | None = None
-        """What finish made of it; what it refers to is not copied."""
+        """The finished model; models that it refers to are not copied."""
         self._hal: hal.Model | None = None
 
     @property
     def hal(self) -> hal.Model | None:
-        """The immutable model, once finished, with all that it refers to; made when it is needed,
-        since a model that only others refer to needs it never.
+        """The finished, immutable model with all models that it refers to. Made on demand: a model
+        that is only referred to never needs it.
         """
         if self._hal is None and self.part is not None:
             self._hal = joined(self.part)
         return self._hal
 
     def named(self, error: NnapiError) -> NnapiError:
-        """A refusal with the names of the operands that it tells of."""
+        """An error with the names of the operands in its message."""
         return named(error, self.operand_names, self.part)
 
     # Building
@@ -106,10 +106,10 @@ class Model:
 
     def _operand(self, index: int) -> DraftOperand:
         if not 0 <= index < len(self.draft.operands):
-            told = (
+            message = (
                 f"operand {index} does not exist; the model has {len(self.draft.operands)} operands"
             )
-            raise bad_data(told, "operand.index").about(Place("operand", index))
+            raise bad_data(message, "operand.index").about(Place("operand", index))
         return self.draft.operands[index]
 
     @while_building
@@ -181,9 +181,9 @@ class Model:
 
     @while_building
     def set_operand_value(self, index: int, where: int, length: int) -> None:
-        """Constant from `length` bytes at an address; address 0 with length 0: omitted.
+        """Set a constant of `length` bytes at an address; address 0 with length 0 omits it.
 
-        Up to 128 bytes are copied now; more are read at finish.
+        Up to 128 bytes are copied at once; longer constants are read at finish.
         """
         operand = self._operand(index)
         if where == 0:
@@ -195,12 +195,12 @@ class Model:
                 "model.set-operand-value.empty",
             )
         if length > MAX_BYTES:
-            told = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
-            raise bad_data(told, "model.set-operand-value.too-long")
+            message = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
+            raise bad_data(message, "model.set-operand-value.too-long")
         self._check_length(index, operand, length)
         if operand.type is _OEM_SCALAR and not address.goes_on(where, length):
-            told = f"operand {index}: the value is said to have {length} bytes; there are fewer"
-            raise bad_data(told, "model.set-operand-value.data-too-short")
+            message = f"operand {index}: the length is {length} bytes; the memory is shorter"
+            raise bad_data(message, "model.set-operand-value.data-too-short")
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
             operand.value = address.read(where, length)
@@ -211,11 +211,11 @@ class Model:
     def set_operand_value_from_memory(
         self, index: int, memory: Memory, offset: int, length: int
     ) -> None:
-        """Constant from a region of a memory object, read whenever the model runs."""
+        """Set a constant in a region of a memory object, which is read at each run."""
         operand = self._operand(index)
         if operand.type is _OEM_SCALAR:
-            told = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
-            raise bad_data(told, "model.set-operand-value-from-memory.oem-scalar")
+            message = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
+            raise bad_data(message, "model.set-operand-value-from-memory.oem-scalar")
         self._check_length(index, operand, length)
         memory.check_constant(offset, length)
         operand.lifetime, operand.value = L.CONSTANT_REFERENCE, (memory, offset, length)
@@ -249,14 +249,14 @@ class Model:
 
     @property
     def what_to_do(self) -> str:
-        """What makes a model that is not finished one that is."""
+        """The call that is missing, for messages."""
         if self.state == "invalid":
             return "its finish has failed, so another one must be built"
         return "it must be finished first, by ANeuralNetworksModel_finish (Python: Model.finish)"
 
     @while_building
     def add_operation(self, code: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Add an operation; raises BAD_DATA where its declaration refuses its operands."""
+        """Add an operation; raises BAD_DATA if its declaration rejects its operands."""
         number = len(self.draft.operations) + self.draft.refused_operations
         kind: OperationType | int
         if code >> 16:
@@ -282,9 +282,9 @@ class Model:
         self.draft.operations.append(item)
 
     def _taken(self, role: str, indexes: Sequence[int]) -> tuple[int, ...]:
-        """The operands of a list that a program gives, each of which there must be.
+        """The operands of an index list; raises BAD_DATA for an index out of range.
 
-        They are looked at one by one: there may be fewer of them than the program says.
+        Reads one index at a time: the array may be shorter than its count.
         """
         if not len(indexes):
             raise bad_data(
@@ -294,32 +294,32 @@ class Model:
         count = len(self.draft.operands)
         for position, index in enumerate(indexes):
             if not 0 <= index < count:
-                told = f"{role} {position} is operand {index}; the model has {count} operands"
-                error = bad_data(told, "model.add-operation.operand-index").about(
+                message = f"{role} {position} is operand {index}; the model has {count} operands"
+                error = bad_data(message, "model.add-operation.operand-index").about(
                     Place(role, position)
                 )
                 raise error.about(Place("operand", index))
             taken.append(index)
         return tuple(taken)
 
-    def _check_argument(self, index: int, seen: Container[int]) -> None:
-        """An operand can become an input or output if nothing else has become of it."""
+    def _check_argument(self, index: int, listed: Container[int]) -> None:
+        """Raise BAD_DATA unless an operand can become an input or output."""
         lifetime = self._operand(index).lifetime
-        if index in seen:
+        if index in listed:
             error = bad_data(
                 f"operand {index} is named twice; once is allowed",
                 "model.identify-inputs-and-outputs.twice",
             )
         elif lifetime is not L.TEMPORARY_VARIABLE:
-            told = f"operand {index} is {lifetime.name} already; it can be nothing else"
-            error = bad_data(told, "model.identify-inputs-and-outputs.lifetime")
+            message = f"operand {index} is {lifetime.name} already; it can be nothing else"
+            error = bad_data(message, "model.identify-inputs-and-outputs.lifetime")
         else:
             return
         raise error.about(Place("operand", index))
 
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Say which operands are the model's arguments, in the order of the arguments."""
+        """Set the inputs and outputs of the model, in order."""
         if not len(inputs) or not len(outputs):
             raise bad_data(
                 "a model needs at least one input and one output",
@@ -327,15 +327,15 @@ class Model:
             )
         # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,
         # identify-half-way).
-        seen: set[int] = set()
+        listed: set[int] = set()
         taken: dict[str, list[int]] = {"input": [], "output": []}
         for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):
                 try:
-                    self._check_argument(index, seen)
+                    self._check_argument(index, listed)
                 except NnapiError as error:
                     raise error.at(Place(role, position)) from None
-                seen.add(index)
+                listed.add(index)
                 taken[role].append(index)
         self.draft.inputs, self.draft.outputs = taken["input"], taken["output"]
         for index in self.draft.inputs:
@@ -352,14 +352,14 @@ class Model:
 
     @while_building
     def finish(self) -> None:
-        """Check the whole graph and make it immutable; raises BAD_DATA, and is invalid then."""
+        """Validate the whole graph and make it immutable; after BAD_DATA it is invalid."""
         self.state = "invalid"
         for problem in self.draft.problems():
             raise problem
         for remark in self.draft.remarks():
             log.warning(remark)
         part = self.draft.build(self.operand_names)
-        self.draft = Draft()  # lets go of the values
+        self.draft = Draft()  # releases the values
         self.part = part
         self.state = "finished"
         if vlog.enabled("model"):
@@ -367,7 +367,7 @@ class Model:
 
 
 def _summary(graph: hal.Subgraph) -> str:
-    """What a graph has, in a line."""
+    """A one-line summary of a graph."""
     kinds: dict[str, int] = {}
     for item in graph.operations:
         name = OperationType(item.type).name if item.type in _operation_types else "extension"

@@ -1,7 +1,7 @@
-"""Names of operands in messages: `operand 3` becomes `operand 3 'image'` where a refusal says it.
+"""Names of operands in messages: `operand 3` becomes `operand 3 'image'`.
 
-Rules know operands by their numbers. A refusal gets the names where it leaves the object that
-knows the model: a model, a compilation, an execution.
+Rules use indexes of operands. The object that knows the model (a model, a compilation, an
+execution) adds the names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,34 +15,34 @@ _GRAPHS = {
     OperationType.IF: {"then": 1, "else": 2},
     OperationType.WHILE: {"condition": 0, "body": 1},
 }
-"""The inputs that are graphs, under the names that messages have for them."""
+"""The inputs that are graphs, by their names in messages."""
 
 _BRANCHES = {name for positions in _GRAPHS.values() for name in positions}
 
 
 def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None) -> NnapiError:
-    """A refusal with the names of the operands that it tells of; itself where they have none.
+    """An error with the names of operands in its message; the same error if they have none.
 
-    names: those of a model. part: the finished model, for the names of the graphs that IF and
-    WHILE run, and of arguments.
+    names: of the operands of a model. part: the finished model, for names of arguments and of
+    operands of the graphs of IF and WHILE.
     """
-    told, said = error.message, error.said
+    message, said = error.message, error.said
     if part is not None:
-        names = _of_inner_graph(told, part)
+        names = _of_inner_graph(message, part)
     if names:
-        told, said = (_with_names(text, "operand ", names) for text in (told, said))
-    if part is not None and part.names and "(operation " not in told:
+        message, said = (_with_names(text, "operand ", names) for text in (message, said))
+    if part is not None and part.names and "(operation " not in message:
         graph = part.own.main
         for role, indexes in (("input ", graph.input_indexes), ("output ", graph.output_indexes)):
             own = {at: part.names[i] for at, i in enumerate(indexes) if i in part.names}
-            told, said = (_with_names(text, role, own) for text in (told, said))
-    return error if told == error.message else error.worded(told, said)
+            message, said = (_with_names(text, role, own) for text in (message, said))
+    return error if message == error.message else error.worded(message, said)
 
 
 def renumbered(error: NnapiError, indexes: Sequence[int]) -> NnapiError:
-    """A refusal of a part of a model, whose operands stand for those of the whole: with theirs.
+    """Map operand indexes of a partition in an error to those of the model.
 
-    What a graph that the part refers to refuses stays as it is: it is the same in the whole.
+    An error of a referenced graph is unchanged: its indexes are the same in the model.
     """
     if any(word.partition(": ")[0] in _BRANCHES for word in _places(error.message)[1:]):
         return error
@@ -50,18 +50,18 @@ def renumbered(error: NnapiError, indexes: Sequence[int]) -> NnapiError:
     def behind(number: int, rest: str) -> str:
         return f"{indexes[number] if number < len(indexes) else number}{rest}"
 
-    told, said = (_with(text, "operand ", behind) for text in (error.message, error.said))
+    message, said = (_with(text, "operand ", behind) for text in (error.message, error.said))
     places = tuple(
         place._replace(number=indexes[place.number])
         if place.kind == "operand" and place.number < len(indexes)
         else place
         for place in error.places
     )
-    return NnapiError(error.code, told, rule=error.rule, places=places, said=said)
+    return NnapiError(error.code, message, rule=error.rule, places=places, said=said)
 
 
 def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
-    """`text` with the name behind each number that follows `kind`."""
+    """`text` with the name after each number that follows `kind`."""
 
     def behind(number: int, rest: str) -> str:
         name = names.get(number)
@@ -73,7 +73,7 @@ def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
 
 
 def _with(text: str, kind: str, behind: Callable[[int, str], str]) -> str:
-    """`text` with other words from each number on that follows `kind`, up to the next one."""
+    """`text` with each number that follows `kind`, and the text up to the next one, replaced."""
     first, *others = text.split(kind)
     result, before = first, first
     for rest in others:
@@ -87,17 +87,17 @@ def _with(text: str, kind: str, behind: Callable[[int, str], str]) -> str:
 
 
 def _places(text: str) -> list[str]:
-    """The words of a message, from place to place, each without its last bracket."""
+    """A message split at its places; each part lacks its closing parenthesis."""
     return text.replace("), ", "): ").split("): ")
 
 
 def _of_inner_graph(text: str, part: Part) -> Mapping[int, str]:
-    """The names of the graph that a message is about: `IF (operation 0), else: ADD (operation 2)`
-    is about one that the model refers to.
+    """The names of the operands of the graph that a message refers to, which is a referenced graph
+    for `IF (operation 0), else: ADD (operation 2)`.
     """
     words = _places(text)
-    for place, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
-        digits = place.rpartition("(operation ")[2]
+    for item_text, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
+        digits = item_text.rpartition("(operation ")[2]
         item = next((o for o in part.own.main.operations if str(o.number) == digits), None)
         positions = _GRAPHS.get(item.type, {}) if item is not None else {}  # type: ignore[call-overload]
         name = branch.partition(": ")[0]

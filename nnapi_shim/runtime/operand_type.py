@@ -1,4 +1,4 @@
-"""The rules for an operand's type alone: the same when a model is built and at an execution."""
+"""The rules for an operand type, in model building and at execution."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _ANY_PARAMETERS = frozenset(
 def checked_type(
     code: int, dimensions: Sequence[int] | None, rank: int, scale: float, zero_point: int
 ) -> tuple[OperandType, Dimensions]:
-    """The operand type and its dimensions; raises BAD_DATA where they are not allowed.
+    """Validate an operand type and its dimensions; raises BAD_DATA.
 
     dimensions: `rank` sizes, 0 for an unknown one; None with rank 0 for scalars and for tensors
     of unknown rank.
@@ -57,10 +57,10 @@ def checked_type(
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
     sizes: list[int] = []
-    for length in dimensions or ():  # read one by one: `rank` may be far from true
+    for length in dimensions or ():  # read one at a time: the array may be shorter than `rank`
         if not 0 <= length <= MAX_BYTES:  # from Python
-            told = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
-            raise bad_data(told, "operand-type.dimension-size")
+            message = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
+            raise bad_data(message, "operand-type.dimension-size")
         sizes.append(length)
         size *= length or 1
         if size > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Outputs that share bytes with inputs or with each other: computed apart, then copied in place."""
+"""Outputs that overlap inputs or each other: computed in temporary memory, then copied."""
 
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
@@ -11,13 +11,13 @@ from nnapi_shim.hal.types import ExecutionResult, Operand, Request, element_coun
 from nnapi_shim.runtime.compilation import Compilation
 
 Span = tuple[object, int, int]
-"""Where an argument lies: an address space (the process, or a file), its start and its end."""
+"""Address space (the process, or a file), start and end of an argument."""
 
 _warned: WeakSet[Compilation] = WeakSet()
 
 
 def overlapping(inputs: Sequence[Span], outputs: Sequence[Span]) -> tuple[int, ...]:
-    """The outputs that share bytes with an input or an earlier output."""
+    """The outputs that overlap an input or an earlier output."""
     if not _any_overlap(inputs, outputs):
         return ()
     return tuple(
@@ -32,7 +32,7 @@ def _share(one: Span, other: Span) -> bool:
 
 
 def _any_overlap(inputs: Sequence[Span], outputs: Sequence[Span]) -> bool:
-    """Whether there are any, in one walk from the lowest address to the highest."""
+    """Whether there is an overlap, by one sweep over sorted addresses."""
     spaces: dict[object, list[tuple[int, int, bool]]] = {}
     for spans, is_output in ((inputs, False), (outputs, True)):
         for space, start, end in spans:
@@ -50,10 +50,9 @@ def _any_overlap(inputs: Sequence[Span], outputs: Sequence[Span]) -> bool:
 
 
 class ExecutionApart:
-    """An execution some of whose outputs lie in memory of the library until it has ended.
+    """An execution that computes some outputs in temporary memory of the library.
 
-    So it gives the result that it would give if all arguments had memory of their own. Of outputs
-    that share bytes with each other, the last one is seen there.
+    The results are those of arguments without overlap. If outputs overlap, the last one wins.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class ExecutionApart:
         operands: Sequence[Operand],
         chosen: Sequence[int],
     ) -> None:
-        """create: binds a request. chosen: the outputs that are computed apart."""
+        """create: binds a request. chosen: the outputs to compute in temporary memory."""
         outputs = list(request.outputs)
         self._copies: list[tuple[int, int, address.Block, int]] = []
         for number in chosen:
@@ -75,7 +74,7 @@ class ExecutionApart:
         self._execution = create(request._replace(outputs=tuple(outputs)))
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run it, and copy to their places the outputs that were computed apart."""
+        """Run it, and copy the outputs in temporary memory to their arguments."""
         result = self._execution.compute(deadline_ns)
         if result.status is ErrorStatus.NONE:
             for number, target, block, size in self._copies:
@@ -85,7 +84,7 @@ class ExecutionApart:
 
 
 def warn(compilation: Compilation, chosen: Sequence[int]) -> None:
-    """Say so, once for a compilation."""
+    """Warn, once per compilation."""
     if compilation not in _warned:
         _warned.add(compilation)
         names = ", ".join(f"output {number}" for number in chosen)

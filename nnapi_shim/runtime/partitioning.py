@@ -1,7 +1,7 @@
-"""Which device runs which operation of a model, and in which steps.
+"""Partitioning: assigns the operations of a model to devices and steps.
 
-Every operation goes to the device that says it runs it and has the best figure for it; operations
-of one device that can run one after the other become one step.
+Each operation is assigned to the supporting device with the best performance figure. Operations of
+one device that can run in sequence form one step.
 """
 
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES
 
 _WORST = PerformanceInfo(float("inf"), float("inf"))
-"""Of an operand type that a device gives no figures for."""
+"""Performance of an operand type for which a device reports none."""
 
 DYNAMIC_OUTPUTS = FeatureLevel.LEVEL_3
-"""Since which devices tell the dimensions of outputs, and take inputs without elements."""
+"""First feature level of devices that report output dimensions and accept empty inputs."""
 
 
 class Step(NamedTuple):
@@ -51,23 +51,23 @@ def partitioned(
 ) -> list[Step]:
     """The steps of a model on these devices, in an order in which they can run.
 
-    answers: what these devices say of it, for those who want to look at that, too.
+    answers: answers of these devices about the model, if the caller has them.
 
-    It is one step where one device is the best for all operations, or as good as the best.
-    Raises BAD_DATA naming the first operation that no device runs; OP_FAILED for one that a device
-    runs, but not among the others.
+    It is one step if one device is the best, or equal to the best, for all operations.
+    Raises BAD_DATA naming the first operation that no device supports; OP_FAILED for one that a
+    device supports, but not as part of these steps.
     """
     answers = answers or Answers(model, devices, preference)
     while True:
         chosen = answers.best_devices()
         one = answers.equal_device(chosen)
         if one is not None:
-            return [_told(whole_on(devices[one], model))]
-        found = in_steps(model, chosen)
-        steps = [Step(devices[device], operations) for device, operations in found]
+            return [_logged(whole_on(devices[one], model))]
+        assignments = in_steps(model, chosen)
+        steps = [Step(devices[device], operations) for device, operations in assignments]
         unfit = _unfit(model, steps)
         if not unfit:
-            return [_told(step) for step in steps]
+            return [_logged(step) for step in steps]
         for position in unfit:
             answers.refuse(chosen[position], position)
 
@@ -80,8 +80,8 @@ def whole(
 ) -> list[Step]:
     """One step, on the device that is best for all operations together; answers: as above.
 
-    Raises BAD_DATA naming the first operation that no device runs, OP_FAILED where no device runs
-    all of them.
+    Raises BAD_DATA naming the first operation that no device supports, OP_FAILED if no device
+    supports all of them.
     """
     answers = answers or Answers(model, devices, preference)
     answers.best_devices()
@@ -95,7 +95,7 @@ def whole(
             "compilation.partition.unsupported-whole",
         )
     best = min(totals, key=lambda device: totals[device])
-    return [_told(whole_on(devices[best], model))]
+    return [_logged(whole_on(devices[best], model))]
 
 
 def whole_on(device: IDevice, model: Model) -> Step:
@@ -103,7 +103,7 @@ def whole_on(device: IDevice, model: Model) -> Step:
     return Step(device, tuple(range(len(model.main.operations))))
 
 
-def _told(step: Step) -> Step:
+def _logged(step: Step) -> Step:
     if vlog.enabled("compilation"):
         shown = ", ".join(map(str, step.operations[:20]))
         more = ", ..." if len(step.operations) > 20 else ""
@@ -112,9 +112,9 @@ def _told(step: Step) -> Step:
 
 
 def supported_by(device: IDevice, model: Model) -> list[bool]:
-    """Per operation, in the order of Model.main.operations, whether a device says it runs it.
+    """Per operation, in the order of Model.main.operations, whether a device supports it.
 
-    It runs none where it fails to answer, or answers for another number of operations.
+    All False if the device fails, or returns a wrong number of answers.
     """
     count = len(model.main.operations)
     try:
@@ -132,7 +132,7 @@ def supported_by(device: IDevice, model: Model) -> list[bool]:
 
 
 class Answers:
-    """What devices say of a model. A device is asked when its answer matters, and once."""
+    """Answers of devices about a model. Each device is asked on demand, and once."""
 
     def __init__(
         self, model: Model, devices: Sequence[IDevice], preference: ExecutionPreference
@@ -143,15 +143,15 @@ class Answers:
         self._supported: list[list[bool] | None] = [None] * len(devices)
         self._capabilities: list[Capabilities | None] = [None] * len(devices)
         self._figures: dict[OperandType | int, list[float]] = {}
-        """Per operand type, the figure of each device."""
+        """Operand type -> performance figure of each device."""
         self._rankings: dict[OperandType | int, list[int]] = {}
         self._graphs: list[list[float]] = []
-        """Per referenced graph, the sum of the figures of each device; empty until it is needed."""
+        """Per referenced graph, the sum of figures of each device; filled on demand."""
         self.refused: set[tuple[int, int]] = set()
-        """Device and position of operations that it runs, but not where they stand."""
+        """(device, position) of supported operations that cannot run at their position."""
 
     def best_devices(self) -> list[int]:
-        """Per operation, the index of its device. Raises BAD_DATA where there is none."""
+        """Per operation, the index of its device. Raises BAD_DATA if there is none."""
         return [
             self._best(position, item)
             for position, item in enumerate(watched(self._model.main.operations))
@@ -181,7 +181,7 @@ class Answers:
         )
 
     def equal_device(self, chosen: Sequence[int]) -> int | None:
-        """The first device that runs everything, at no worse figure than the chosen ones."""
+        """The first device that supports all operations with figures not worse than the chosen."""
         if len(set(chosen)) == 1:
             return chosen[0]
         operations = self._model.main.operations
@@ -194,7 +194,7 @@ class Answers:
         return None
 
     def runs_all(self, device: int) -> bool:
-        """Whether a device runs every operation."""
+        """Whether a device supports every operation."""
         return all(self.runs(device))
 
     def total(self, device: int) -> float:
@@ -202,12 +202,12 @@ class Answers:
         return sum(self.figures(item)[device] for item in self._model.main.operations)
 
     def refuse(self, device: int, position: int) -> None:
-        """Note that a device cannot run an operation where it stands."""
+        """Record that a device cannot run an operation at its position."""
         self.runs(device)[position] = False
         self.refused.add((device, position))
 
     def runs(self, device: int) -> list[bool]:
-        """Per operation, whether a device runs it where it stands."""
+        """Per operation, whether a device can run it at its position."""
         answer = self._supported[device]
         if answer is None:
             answer = self._supported[device] = supported_by(self._devices[device], self._model)
@@ -220,21 +220,21 @@ class Answers:
     # Figures
 
     def _ranking(self, item: Operation) -> Sequence[int]:
-        """All devices, the best for an operation first; of equal ones, the earlier."""
+        """All devices, best first for an operation; ties keep the order of devices."""
         if len(self._devices) < 2:
             return range(len(self._devices))
         if item.type in (OperationType.IF, OperationType.WHILE):
             return _ranked(self.figures(item))
         key = self._model.main.operands[item.inputs[0]].type
-        found = self._rankings.get(key)
-        if found is None:
-            found = self._rankings[key] = _ranked(self.figures(item))
-        return found
+        ranking = self._rankings.get(key)
+        if ranking is None:
+            ranking = self._rankings[key] = _ranked(self.figures(item))
+        return ranking
 
     def figures(self, item: Operation) -> list[float]:
         """Time or power that each device needs for an operation, relative to the CPU.
 
-        As in the reference runtime, the type of the first input says it all.
+        As in the reference runtime, the type of the first input decides.
         """
         if item.type in (OperationType.IF, OperationType.WHILE) and not self._graphs:
             for graph in self._model.referenced:
@@ -243,7 +243,7 @@ class Answers:
         return self._figures_in(self._model.main, item)
 
     def _figures_in(self, graph: Subgraph, item: Operation) -> list[float]:
-        """The same of an operation of any graph; those that it refers to have been looked at."""
+        """Figures of an operation of any graph, after those of the graphs that it refers to."""
         operands = graph.operands
         if item.type in (OperationType.IF, OperationType.WHILE):
             inner = [
@@ -256,15 +256,15 @@ class Answers:
                 for device in range(len(self._devices))
             ]
         type = operands[item.inputs[0]].type
-        found = self._figures.get(type)
-        if found is None:
-            found = self._figures[type] = [
+        figures = self._figures.get(type)
+        if figures is None:
+            figures = self._figures[type] = [
                 self._figure(device, type) for device in range(len(self._devices))
             ]
-        return found
+        return figures
 
     def _control_flow(self, device: int, is_if: bool, inner: Sequence[int]) -> float:
-        """An IF runs one of its graphs, a WHILE both."""
+        """Figures of IF (one of its graphs runs) and WHILE (both run)."""
         capabilities = self._capabilities_of(device)
         own = capabilities.if_performance if is_if else capabilities.while_performance
         graphs = sum(self._graphs[number][device] for number in inner)
@@ -283,18 +283,18 @@ class Answers:
         return info.power_usage if self._is_low_power else info.exec_time
 
     def _capabilities_of(self, device: int) -> Capabilities:
-        found = self._capabilities[device]
-        if found is None:
+        capabilities = self._capabilities[device]
+        if capabilities is None:
             try:
-                found = self._devices[device].getCapabilities()
+                capabilities = self._devices[device].getCapabilities()
             except NnapiError as error:
                 name = self._devices[device].name
                 log.warning(
                     f"{name} counts as the slowest, it does not say how fast it is: {error}"
                 )
-                found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
-            self._capabilities[device] = found
-        return found
+                capabilities = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
+            self._capabilities[device] = capabilities
+        return capabilities
 
 
 def _ranked(figures: Sequence[float]) -> list[int]:
@@ -309,10 +309,10 @@ def _named(item: Operation) -> str:
 
 
 def _unfit(model: Model, steps: Sequence[Step]) -> list[int]:
-    """Operations that their device runs, but not where they stand.
+    """Operations that their device supports, but not at their position.
 
-    A device of feature level 1 or 2 does not tell the dimensions of what it computes: it cannot
-    hand an operand on to another step when the model does not say them either.
+    A device of feature level 1 or 2 does not report output dimensions. It cannot pass an operand to
+    another step if the model does not declare them either.
     """
     main = model.main
     readers: dict[int, set[int]] = {}

@@ -1,4 +1,4 @@
-"""The part of an execution that sets its arguments and options, before its first run."""
+"""Arguments and options of an execution, set before its first run."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
-from nnapi_shim.runtime.fast_path import Lent
+from nnapi_shim.runtime.fast_path import Slot
 from nnapi_shim.runtime.memory import Memory
 
 PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"
@@ -18,7 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def while_preparing(method: Method) -> Method:
-    """A method that is allowed until the first start; raises BAD_STATE afterwards."""
+    """Decorator of a method that raises BAD_STATE after the first start."""
 
     @wraps(method)
     def checked(self: "Preparation", *arguments: Any, **named: Any) -> Any:
@@ -46,7 +46,7 @@ class Preparation:
         self._timeout_ns = 0
         self._loop_timeout_ns = DEFAULT_LOOP_TIMEOUT_NS
         self._attributes: dict[tuple[str, int], bytes] = {}
-        self._lent: Lent | None = None
+        self._slot: Slot | None = None
 
     def set_argument(
         self,
@@ -124,5 +124,5 @@ class Preparation:
             )
 
     def _seen_state(self) -> str:
-        """Its state, also while C runs it."""
-        return COMPUTATION if self._lent is not None and self._lent.is_running() else self._state
+        """Its state; COMPUTATION during a run on the fast path."""
+        return COMPUTATION if self._slot is not None and self._slot.is_running() else self._state

@@ -1,4 +1,4 @@
-"""Models that refer to other models: their graphs, constants and memories in one."""
+"""Joins a model with the models that it refers to: graphs, constants and memories."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Operand, Pool, Subgraph
 
 _ALIGNMENT = 64
-"""Of the constants of each model, in bytes."""
+"""Alignment of the constants of each model, in bytes."""
 
 
 class Part:
     """A model without those that it refers to.
 
-    own: its graph, constants and memories; its SUBGRAPH operands number the models of `inner`.
+    own: its graph, constants and memories; SUBGRAPH operands hold indexes into `inner`.
     names: of its operands, by their indexes.
     """
 
@@ -27,18 +27,18 @@ class Part:
 
 
 def joined(part: Part) -> Model:
-    """A model with all that it refers to, each of them once, behind those that it refers to."""
+    """A model with all models that it refers to, once each, in topological order."""
     if not part.inner:
         return part.own
     order = in_order(part)
-    places = {id(other): place for place, other in enumerate(order)}
+    indexes = {id(other): index for index, other in enumerate(order)}
     values = bytearray(part.own.operand_values)
     pools = _Pools()
-    main = _moved(part, places, pools, 0)
+    main = _moved(part, indexes, pools, 0)
     referenced = []
     for other in order[:-1]:
         values += bytes(-len(values) % _ALIGNMENT)
-        referenced.append(_moved(other, places, pools, len(values)))
+        referenced.append(_moved(other, indexes, pools, len(values)))
         values += other.own.operand_values
     return part.own._replace(
         main=main,
@@ -49,17 +49,17 @@ def joined(part: Part) -> Model:
 
 
 def in_order(part: Part) -> list[Part]:
-    """A part and all that it refers to, behind those that they refer to. They may be many levels
-    deep, which no call of a function inside itself could follow.
+    """A part and all parts that it refers to, in topological order. Iterative, as the nesting may
+    exceed the recursion limit.
     """
     order: list[Part] = []
-    seen = {id(part)}
+    visited = {id(part)}
     path = [(part, iter(part.inner))]
     while path:
         current, rest = path[-1]
         for other in rest:
-            if id(other) not in seen:
-                seen.add(id(other))
+            if id(other) not in visited:
+                visited.add(id(other))
                 path.append((other, iter(other.inner)))
                 break
         else:
@@ -69,21 +69,21 @@ def in_order(part: Part) -> list[Part]:
 
 
 class _Pools:
-    """The memories of all models, each of which stands there once."""
+    """The memories of all models, without duplicates."""
 
     def __init__(self) -> None:
         self.all: list[Pool] = []
         self._positions: dict[int, int] = {}
 
     def position(self, pool: Pool) -> int:
-        found = self._positions.setdefault(id(pool), len(self.all))
-        if found == len(self.all):
+        position = self._positions.setdefault(id(pool), len(self.all))
+        if position == len(self.all):
             self.all.append(pool)
-        return found
+        return position
 
 
-def _moved(part: Part, places: dict[int, int], pools: _Pools, base: int) -> Subgraph:
-    """The graph of a part among all others; base: where its constants begin."""
+def _moved(part: Part, indexes: dict[int, int], pools: _Pools, base: int) -> Subgraph:
+    """The graph of a part with new indexes. base: offset of its constants."""
 
     def moved(operand: Operand) -> Operand:
         where = operand.location
@@ -92,7 +92,7 @@ def _moved(part: Part, places: dict[int, int], pools: _Pools, base: int) -> Subg
         elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
             where = where._replace(pool_index=pools.position(part.own.pools[where.pool_index]))
         elif operand.lifetime is OperandLifeTime.SUBGRAPH:
-            where = where._replace(offset=places[id(part.inner[where.offset])])
+            where = where._replace(offset=indexes[id(part.inner[where.offset])])
         else:
             return operand
         return operand._replace(location=where)

@@ -1,4 +1,4 @@
-"""Parts of a model as models of their own, for the steps of an execution plan."""
+"""Extracts the partitions of a model as models, for the steps of an execution plan."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,14 +12,14 @@ from nnapi_shim.operations.declare import UNSET
 L = OperandLifeTime
 
 SPARE = -1
-"""In place of an operand of the model: an input that nothing reads."""
+"""Stands for an added input that no operation reads."""
 
 _SPARE_INPUT = Operand(OperandType.TENSOR_FLOAT32, (1,), lifetime=L.SUBGRAPH_INPUT)
 
 
 class Slice(NamedTuple):
-    """A part of a model. `inputs` and `outputs` are the operands of the whole model's main graph
-    that the part's own inputs and outputs stand for, `operands` those that all of its own do.
+    """A partition as a model. `inputs`, `outputs` and `operands` are the operands of the main graph
+    of the whole model that its inputs, outputs and operands correspond to.
     """
 
     model: Model
@@ -29,11 +29,11 @@ class Slice(NamedTuple):
 
 
 def sliced(model: Model, parts: Sequence[Sequence[int]]) -> list[Slice]:
-    """The parts of a model, each given by the positions of its operations in the main graph.
+    """The partitions of a model, each defined by the positions of its operations.
 
-    What passes from one part to another is an output of the one and an input of the other, with
-    the type, dimensions, scale and zero point of the operand. Every part has at least one input
-    and one output, as every model does.
+    An operand that passes from one partition to another is an output of the first and an input of
+    the second, with the same type, dimensions, scale and zero point. Every partition has at least
+    one input and one output, as every model does.
     """
     main = model.main._replace(operands=tuple(with_parameters(model.main)))
     source = model._replace(main=main)
@@ -56,20 +56,20 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
     written = {index for item in operations for index in item.outputs}
     outputs = [index for index in main.output_indexes if index in written]
     outputs += sorted(index for index in written.difference(outputs) if index in handed_on)
-    if not outputs:  # nobody needs what it computes, but it may still fail
+    if not outputs:  # its outputs are unused, but it may fail
         outputs = sorted(written - read)
-    given = {
+    read_from_outside = {
         index
         for index in read - written
         if main.operands[index].lifetime
         in (L.SUBGRAPH_INPUT, L.SUBGRAPH_OUTPUT, L.TEMPORARY_VARIABLE)
     }
-    inputs = [index for index in main.input_indexes if index in given]
-    inputs += sorted(given.difference(inputs))
+    inputs = [index for index in main.input_indexes if index in read_from_outside]
+    inputs += sorted(read_from_outside.difference(inputs))
     lifetimes = dict.fromkeys(inputs, L.SUBGRAPH_INPUT) | dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
     contents = Contents(model)
     used = sorted(read | written)
-    places = {index: place for place, index in enumerate(used)}
+    new_indexes = {index: new_index for new_index, index in enumerate(used)}
     operands = []
     for index in used:
         operand = contents.moved(main.operands[index])
@@ -79,22 +79,22 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
             operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
         operands.append(operand)
     if not inputs:
-        inputs, places[SPARE] = [SPARE], len(operands)
+        inputs, new_indexes[SPARE] = [SPARE], len(operands)
         operands.append(_SPARE_INPUT)
     graph = Subgraph(
         tuple(operands),
-        tuple([renumbered(item, places) for item in operations]),
-        tuple([places[index] for index in inputs]),
-        tuple([places[index] for index in outputs]),
+        tuple([renumbered(item, new_indexes) for item in operations]),
+        tuple([new_indexes[index] for index in inputs]),
+        tuple([new_indexes[index] for index in outputs]),
     )
     return Slice(contents.model(graph), tuple(inputs), tuple(outputs), tuple(used))
 
 
 def with_parameters(graph: Subgraph) -> list[Operand]:
-    """The operands, temporaries with the scale and zero point that their operations give them.
+    """The operands, with the scale and zero point that operations compute for temporaries.
 
-    A temporary may declare others: inside a model they do not count. Where it becomes an output
-    of a part they would, and the operations that read it elsewhere go by what it declares.
+    Inside a model, the declared parameters of a temporary are ignored. As an output or input of a
+    partition they count, so they are replaced by the computed ones.
     """
     operands = list(graph.operands)
     for item in graph.operations:

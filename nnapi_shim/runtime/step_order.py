@@ -1,4 +1,4 @@
-"""In which order operations of several devices run, such that devices change seldom."""
+"""Orders the operations of several devices into few steps."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ from nnapi_shim.hal.types import Model
 def in_steps(model: Model, chosen: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
     """Device and operations of each step, given the device of every operation.
 
-    A step takes all that its device can run by then. Which device is next makes the difference:
-    every one is tried as the first; afterwards comes the one behind whose operations most changes
-    of device follow. For two devices there are no fewer steps, for more seldom.
+    A step takes all operations that are ready on its device. Each device is tried as the first;
+    then the device whose ready operations have the longest chain of device changes comes next.
+    This is minimal for two devices, and nearly always for more.
     """
     flow = _Flow(model, chosen)
     best: list[tuple[int, tuple[int, ...]]] | None = None
     for first in sorted({chosen[position] for position in flow.ready}, reverse=True):
-        found = flow.steps(first, len(best) if best is not None else len(chosen) + 1)
-        if found is not None:
-            best = found
+        steps = flow.steps(first, len(best) if best is not None else len(chosen) + 1)
+        if steps is not None:
+            best = steps
     assert best is not None
     return best
 
 
 class _Flow:
-    """Which operations wait for which."""
+    """Dependencies between operations."""
 
     def __init__(self, model: Model, chosen: Sequence[int]) -> None:
         self._chosen = chosen
@@ -39,8 +39,8 @@ class _Flow:
             for source in sources:
                 self._readers[source].append(position)
         self.ready = [position for position, waits in enumerate(self._waits_for) if not waits]
-        # Operations stand in an order in which they can run: from the last to the first, the
-        # changes of device behind every reader are known.
+        # Operations are in topological order: in reverse, the device changes after every reader
+        # are known.
         self._changes = [0] * len(operations)
         for position in reversed(range(len(operations))):
             self._changes[position] = max(
@@ -52,7 +52,7 @@ class _Flow:
             )
 
     def steps(self, first: int, limit: int) -> list[tuple[int, tuple[int, ...]]] | None:
-        """The steps when `first` is the first device; None if there are not fewer than `limit`."""
+        """The steps with `first` as the first device; None if there are `limit` or more."""
         chosen, changes = self._chosen, self._changes
         waits_for = self._waits_for.copy()
         queues: dict[int, list[int]] = {}
@@ -65,10 +65,10 @@ class _Flow:
 
         for position in self.ready:
             enqueue(position)
-        found: list[tuple[int, tuple[int, ...]]] = []
+        steps: list[tuple[int, tuple[int, ...]]] = []
         device = first
         while queues:
-            if len(found) + 1 >= limit:
+            if len(steps) + 1 >= limit:
                 return None
             queue = queues[device]
             for position in queue:  # grows while it is walked
@@ -76,8 +76,8 @@ class _Flow:
                     waits_for[reader] -= 1
                     if not waits_for[reader]:
                         enqueue(reader)
-            found.append((device, tuple(sorted(queue))))
+            steps.append((device, tuple(sorted(queue))))
             del queues[device], most[device]
             if most:
                 device = max(most, key=lambda other: (most[other], other))
-        return found
+        return steps

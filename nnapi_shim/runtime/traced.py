@@ -1,4 +1,4 @@
-"""What the runtime and the devices do, as slices of a trace; put around them once, at start."""
+"""Wraps functions of the runtime and the devices at start, to record slices of a trace."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -21,7 +21,7 @@ from nnapi_shim.runtime.model import Model
 def trace_all(trace: Trace) -> None:
     """Trace everything below the API from now on."""
     owner: Any
-    for owner, name, told, category in (
+    for owner, name, label, category in (
         (Model, "finish", "check the model", RUNTIME),
         (compilation, "partitioned", "partition", RUNTIME),
         (compilation, "whole", "partition", RUNTIME),
@@ -33,7 +33,7 @@ def trace_all(trace: Trace) -> None:
         (GraphLowering, "program", "assembly", DEVICE),
         (CpuPreparedModel, "_use_cache", "cache", DEVICE),
     ):
-        setattr(owner, name, _sliced(trace, getattr(owner, name), told, category))
+        setattr(owner, name, _sliced(trace, getattr(owner, name), label, category))
     for owner, name, around in (
         (Packing, "run", _packing),
         (Compilation, "_prepared_on", _prepared_on),
@@ -77,17 +77,17 @@ def _prepared_on(trace: Trace, function: Callable[..., Any]) -> Callable[..., An
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Such as `0-3, 5`."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number - 1:
-            found[-1][1] = number
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in found)
+            ranges.append([number, number])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
 
 
 class _TracedPreparedModel:
-    """IPreparedModel: another one, with its runs as slices."""
+    """IPreparedModel that records the runs of another as slices."""
 
     def __init__(self, trace: Trace, prepared: IPreparedModel, name: str, operations: str) -> None:
         self._trace, self._prepared = trace, prepared
@@ -109,7 +109,7 @@ class _TracedPreparedModel:
 
 
 class _TracedExecution:
-    """IExecution: another one, with its runs as slices."""
+    """IExecution that records the runs of another as slices."""
 
     def __init__(self, trace: Trace, execution: IExecution, name: str, operations: str) -> None:
         self._trace, self._execution = trace, execution
@@ -122,8 +122,8 @@ class _TracedExecution:
 
 
 def _operation(trace: Trace, step: ObservedStep) -> None:
-    places = step.operations
-    name = f"{places[-1].name} ({places[-1].number})" if places else step.where
+    operations = step.operations
+    name = f"{operations[-1].name} ({operations[-1].number})" if operations else step.where
     arguments = {"operation": step.where}
     if step.kernel:
         arguments["kernel"] = step.kernel

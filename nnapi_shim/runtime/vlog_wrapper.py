@@ -1,4 +1,4 @@
-"""Prepared models whose runs are told of on stderr: DEBUG_NN_VLOG with `execution`."""
+"""Prepared models that log their runs on stderr: DEBUG_NN_VLOG with `execution`."""
 
 from collections.abc import Callable
 from time import monotonic_ns
@@ -30,7 +30,7 @@ class ToldPreparedModel:
     ) -> ExecutionResult:
         """As IPreparedModel."""
         prepared = self._prepared
-        return _told(
+        return _logged(
             self._where,
             lambda: prepared.execute(request, measure, deadline_ns, loop_timeout_ns),
         )
@@ -45,10 +45,10 @@ class ToldExecution:
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """As IExecution."""
-        return _told(self._where, lambda: self._execution.compute(deadline_ns))
+        return _logged(self._where, lambda: self._execution.compute(deadline_ns))
 
 
-def _told(where: str, run: Callable[[], ExecutionResult]) -> ExecutionResult:
+def _logged(where: str, run: Callable[[], ExecutionResult]) -> ExecutionResult:
     began = monotonic_ns()
     try:
         result = run()

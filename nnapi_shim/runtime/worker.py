@@ -1,5 +1,5 @@
-"""Threads of the library for asynchronous executions; they wait for the next job when done, and
-end when none comes for a while.
+"""Worker threads for asynchronous executions; an idle thread waits for a job and ends after a
+timeout.
 """
 
 import os
@@ -9,13 +9,13 @@ from collections.abc import Callable
 Job = Callable[[], None]
 
 IDLE_S = 10.0
-"""How long a thread waits for its next job."""
+"""Idle timeout of a thread."""
 
 _idle: list["_Worker"] = []
 
 
 class _Worker:
-    """A thread and the job it is to do next."""
+    """A thread and its next job."""
 
     def __init__(self) -> None:
         self.job: Job | None = None
@@ -27,22 +27,22 @@ class _Worker:
             job, self.job = self.job, None
             if job is not None:
                 job()
-                del job  # what it holds must not live until the next one
+                del job  # releases the objects of the job before the next one
             _idle.append(self)
 
     def _is_wanted(self) -> bool:
-        """Whether somebody has taken it for a job just before it would have ended."""
+        """Whether a job was assigned between the timeout and the end of the thread."""
         try:
             _idle.remove(self)
-        except ValueError:  # it stands there no more: the job follows
+        except ValueError:  # already removed from the list: the job follows
             return self.wake.acquire()
         return False
 
 
 def run(job: Job) -> None:
-    """Run a job, which must not raise, on a thread of its own; returns at once.
+    """Run a job, which must not raise, on a worker thread; returns at once.
 
-    Where no thread can be had, it has run when this returns.
+    If no thread can be started, the job runs on the calling thread.
     """
     try:
         worker = _idle.pop()

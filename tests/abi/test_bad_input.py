@@ -24,7 +24,7 @@ DEVICE_DOES_NOT_MATTER = (
     "delegate",
 )
 DEVICE_MATTERS = (
-    "again",
+    "fast_path",
     "handles",
     "arguments",
     "executions",

@@ -162,7 +162,7 @@ static void fork_often(int rounds)
 /* Region after region without help; but not with pauses between them, nor where some are helped. */
 static void go_unhelped(void)
 {
-    struct nn_seen seen = {0};
+    struct nn_contention seen = {0};
     for (int at = 0; at < 5; at++) {
         nn_region_begins(&seen);
         nn_region_ended(&seen, false);
@@ -175,14 +175,14 @@ static void go_unhelped(void)
         nn_region_ended(&seen, false);
         usleep(1000);
     }
-    REQUIRE(!nn_is_crowded());
-    seen = (struct nn_seen){0};
-    for (const int64_t began = nn_now(); nn_now() - began < 50000000 && !nn_is_crowded();) {
+    REQUIRE(!nn_is_oversubscribed());
+    seen = (struct nn_contention){0};
+    for (const int64_t began = nn_now(); nn_now() - began < 50000000 && !nn_is_oversubscribed();) {
         nn_region_begins(&seen);
         nn_region_ended(&seen, false);
     }
-    REQUIRE(nn_is_crowded());
-    while (nn_is_crowded()) /* ends */
+    REQUIRE(nn_is_oversubscribed());
+    while (nn_is_oversubscribed()) /* ends */
         usleep(1000);
 }
 

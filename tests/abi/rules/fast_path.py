@@ -1,4 +1,4 @@
-"""Executions and bursts that C runs again without Python: nothing of the rules is different."""
+"""Executions and bursts on the fast path, without Python: all rules of the API hold."""
 
 import ctypes
 
@@ -38,7 +38,7 @@ class Rows(Run):
     def is_lent(self):
         from nnapi_shim.abi.tables import executions
 
-        return executions[self.execution]._lent is not None
+        return executions[self.execution]._slot is not None
 
 
 def in_a_burst(run):
@@ -123,7 +123,7 @@ def test_freed(api, run):
 
 
 def test_other_handles(api, run):
-    """What is lent as one kind is none of the other, and belongs to its compilation."""
+    """A slot of one kind is not used as the other, and belongs to its compilation."""
     execution, burst = run.execution, run.burst
     api.refuse(BAD_DATA, "Execution_compute", burst, saying="handle of a burst")
     api.refuse(BAD_DATA, "Execution_burstCompute", burst, execution, saying="handle of a")
