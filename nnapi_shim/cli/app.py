@@ -48,8 +48,8 @@ for _command in COMMANDS:
     app.command(_command.__name__.rstrip("_"))(_command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"nnapi-shim {__version__}")
         raise typer.Exit
 

@@ -41,6 +41,6 @@ FAST = "FAST_SINGLE_ANSWER"
 """The default of Preference."""
 
 
-def names(given: str | None) -> list[str] | None:
+def names(option: str | None) -> list[str] | None:
     """The names in a list with commas; None for none given."""
-    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+    return None if option is None else [name.strip() for name in option.split(",") if name.strip()]

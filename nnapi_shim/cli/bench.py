@@ -67,7 +67,7 @@ def bench(
 
     require_drawable(picture, force)
     with progress() as tell:
-        found = measure(
+        report = measure(
             model,
             names(devices),
             inputs=inputs or (),
@@ -81,40 +81,40 @@ def bench(
             seed=seed,
             progress=tell,
         )
-    draw(found, picture, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found)
+        _show(report)
 
 
-def _numbers(given: str) -> list[int]:
+def _numbers(option: str) -> list[int]:
     from nnapi_shim.errors import bad_data
 
     try:
-        return [int(number) for number in given.split(",")]
+        return [int(number) for number in option.split(",")]
     except ValueError:
         raise bad_data(
-            f"--threads is {given!r}; it must be numbers with commas, such as 1,2",
+            f"--threads is {option!r}; it must be numbers with commas, such as 1,2",
             "tool.bench.threads-option",
         ) from None
 
 
-def _show(found: "Bench") -> None:
+def _show(report: "Bench") -> None:
     from nnapi_shim.tools.bench import ROUNDS
 
-    devices = ", ".join(dict.fromkeys(found.devices))
+    devices = ", ".join(dict.fromkeys(report.devices))
     write(
-        f"{devices}: loaded in {duration(found.load_seconds)}, compiled in "
-        f"{duration(found.compile_seconds)}, first run {duration(found.first_run_seconds)}"
+        f"{devices}: loaded in {duration(report.load_seconds)}, compiled in "
+        f"{duration(report.compile_seconds)}, first run {duration(report.first_run_seconds)}"
     )
     write()
-    rows = [_row("nnapi_shim", found.latency)]
-    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in found.peers]
+    rows = [_row("nnapi_shim", report.latency)]
+    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in report.peers]
     write_table(
         ("", ">runs", ">min", ">mean", ">p50", ">p90", ">p95", ">p99", ">max", ">deviation"), rows
     )
-    for peer in found.peers:
+    for peer in report.peers:
         faster = "faster" if peer.ratio >= 1 else "slower"
         factor = peer.ratio if peer.ratio >= 1 else 1 / peer.ratio
         near = (
@@ -139,10 +139,10 @@ def _show(found: "Bench") -> None:
                 duration(item.latency.p50),
                 duration(item.latency.p99),
             )
-            for item in found.throughput
+            for item in report.throughput
         ],
     )
-    memory = found.memory
+    memory = report.memory
     if memory.before is not None:
         write()
         write(

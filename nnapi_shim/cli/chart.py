@@ -19,10 +19,10 @@ def require_drawable(picture: Path | None, force: bool) -> None:
         require_picture(picture, force)
 
 
-def draw(found: "Profile | Bench | Diff", picture: Path | None, force: bool) -> None:
+def draw(report: "Profile | Bench | Diff", picture: Path | None, force: bool) -> None:
     """Write the chart of a report, if one was asked for."""
     if picture is None:
         return
     from nnapi_shim.pictures.charts import chart, save
 
-    save(chart(found), picture, force)
+    save(chart(report), picture, force)

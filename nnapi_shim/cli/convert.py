@@ -30,9 +30,9 @@ def convert(
     """
     from nnapi_shim.tools.convert import convert as make
 
-    found = make(model, output, force)
+    converted = make(model, output, force)
     if as_json:
-        write_json(found)
+        write_json(converted)
     else:
-        operations = count(found.operations, "operation")
-        write(f"{found.path}: {operations}, {size(found.bytes)}")
+        operations = count(converted.operations, "operation")
+        write(f"{converted.path}: {operations}, {size(converted.bytes)}")

@@ -65,7 +65,7 @@ def diff(
         )
     require_drawable(picture, force)
     with progress() as tell:
-        found = find(
+        report = find(
             model,
             chosen[0],
             chosen[1],
@@ -76,26 +76,26 @@ def diff(
             seed=seed,
             progress=tell,
         )
-    draw(found, picture, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found)
-    if not found.is_same:
+        _show(report)
+    if not report.is_same:
         raise typer.Exit(DIFFERENT)
 
 
-def _show(found: "Diff") -> None:
-    how = "each operation with the inputs that A has" if found.is_isolated else "each with its own"
-    write(f"A is {found.a}, B is {found.b}; {how}")
+def _show(report: "Diff") -> None:
+    how = "each operation with the inputs that A has" if report.is_isolated else "each with its own"
+    write(f"A is {report.a}, B is {report.b}; {how}")
     write_table(
         (">#", "operation", "output", ">A-B", ">relative", ">ulps", ">steps", ">unequal", ""),
-        [_row(item) for item in found.operands],
+        [_row(item) for item in report.operands],
     )
-    for text in found.left_out:
+    for text in report.left_out:
         write(f"not compared: {text}")
     write()
-    write(_verdict(found))
+    write(_verdict(report))
 
 
 def _row(item: "OperandDiff") -> tuple[object, ...]:
@@ -103,34 +103,34 @@ def _row(item: "OperandDiff") -> tuple[object, ...]:
     if item.difference is None or item.difference.problem:
         problem = item.problem or (item.difference.problem if item.difference else "")
         return (item.number, item.operation, output, "", "", "", "", "", problem)
-    found = item.difference
+    difference = item.difference
     return (
         item.number,
         item.operation,
         output,
-        found.largest,
-        found.relative,
-        found.ulps,
-        found.steps,
-        f"{found.differing}/{found.elements}",
-        "beyond" if found.is_beyond else "",
+        difference.largest,
+        difference.relative,
+        difference.ulps,
+        difference.steps,
+        f"{difference.differing}/{difference.elements}",
+        "beyond" if difference.is_beyond else "",
     )
 
 
-def _verdict(found: "Diff") -> str:
-    if found.first is not None:
-        item = found.operands[found.first]
-        told = f"{item.operation} (operation {item.number}), {item.role}"
-        place = item.difference
-        if place is None or place.at is None:
-            return f"the first that differs: {told}"
+def _verdict(report: "Diff") -> str:
+    if report.first is not None:
+        item = report.operands[report.first]
+        output = f"{item.operation} (operation {item.number}), {item.role}"
+        difference = item.difference
+        if difference is None or difference.at is None:
+            return f"the first that differs: {output}"
         return (
-            f"the first that differs: {told}; most at {list(place.at)}: "
-            f"{place.a:.9g} and {place.b:.9g}"
+            f"the first that differs: {output}; most at {list(difference.at)}: "
+            f"{difference.a:.9g} and {difference.b:.9g}"
         )
-    if found.first_unequal is None:
+    if report.first_unequal is None:
         return "all values are equal"
-    item = found.operands[found.first_unequal]
+    item = report.operands[report.first_unequal]
     return (
         f"all values are as near as is tolerated; the first that are not equal: {item.operation} "
         f"(operation {item.number}), {item.role}"

@@ -40,7 +40,7 @@ def exec_(
     from nnapi_shim import settings
     from nnapi_shim.tools.execute import environment, execute
 
-    made = environment(
+    variables = environment(
         settings.environment(),
         trace=trace,
         capture=capture,
@@ -49,4 +49,4 @@ def exec_(
         log=log,
         overwrite=force,
     )
-    execute(command, made)
+    execute(command, variables)

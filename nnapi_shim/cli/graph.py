@@ -91,12 +91,12 @@ def graph(
         raise bad_data(f"{output} is no .svg file", "tool.graph.suffix")
     for path in files:
         require_free(path, force)
-    found = model_of(model)
+    loaded = model_of(model)
     name = name_of(model)
-    all_shades = _shades(found, by, profile, diff, isolated, inputs or [], names(device))
+    all_shades = _shades(loaded, by, profile, diff, isolated, inputs or [], names(device))
     first = next((shades for shades in all_shades if shades.name == by), None)
     if files:
-        contents = _contents(found, name, first, output, json, node_data)
+        contents = _contents(loaded, name, first, output, json, node_data)
         write_all(contents, force)
         for path in files:
             write(f"{path}: {len(contents[path])} bytes")
@@ -104,7 +104,7 @@ def graph(
     from nnapi_shim.pictures.explorer.server import serve
 
     all_shades.sort(key=lambda shades: shades.name != by)
-    serve(found, name, all_shades, port=port, opens=not no_open, tell=_tell)
+    serve(loaded, name, all_shades, port=port, opens=not no_open, tell=_tell)
 
 
 def _contents(
@@ -143,17 +143,17 @@ def _tell(address: str) -> None:
     sys.stdout.flush()  # a program that reads it waits for it
 
 
-def _colour(given: str | None, profile: bool, diff: str | None) -> str:
+def _colour(option: str | None, profile: bool, diff: str | None) -> str:
     """What colours nodes: what was asked to be measured, unless it is said."""
     from nnapi_shim.errors import bad_data
 
-    if given is None:
+    if option is None:
         return "error" if diff is not None else "time" if profile else "device"
-    if given not in COLOURS:
+    if option not in COLOURS:
         raise bad_data(
-            f"--colour is {given!r}; allowed are {', '.join(COLOURS)}", "tool.graph.colour-option"
+            f"--colour is {option!r}; allowed are {', '.join(COLOURS)}", "tool.graph.colour-option"
         )
-    return given
+    return option
 
 
 def _shades(
@@ -177,21 +177,21 @@ def _shades(
             "tool.graph.diff-option",
         )
     explained = explain(model, devices)
-    found = [measured.devices(explained), measured.partitions(explained)]
+    all_shades = [measured.devices(explained), measured.partitions(explained)]
     with progress() as tell:
         if profile or by == "time":
             from nnapi_shim.tools.profile import profile as time
 
             timed = time(model, devices, inputs=inputs, against_peaks=False, progress=tell)
-            found.append(measured.times(timed))
+            all_shades.append(measured.times(timed))
         if diff is not None or by == "error":
             from nnapi_shim.tools.diff import diff as compare
 
-            found.append(
+            all_shades.append(
                 measured.errors(
                     compare(
                         model, compared[0], compared[1], inputs, isolated=isolated, progress=tell
                     )
                 )
             )
-    return found
+    return all_shades

@@ -63,7 +63,7 @@ def profile(
         require_free(trace, force)
     require_drawable(picture, force)
     with progress() as tell:
-        found = find(
+        report = find(
             model,
             names(devices),
             inputs=inputs or (),
@@ -75,28 +75,28 @@ def profile(
             progress=tell,
         )
     if trace is not None:
-        found.save_trace(trace, force)
-    draw(found, picture, force)
+        report.save_trace(trace, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found, steps, top)
+        _show(report, steps, top)
 
 
-def _show(found: "Profile", steps: bool, top: int) -> None:
-    devices = ", ".join(dict.fromkeys(found.devices))
+def _show(report: "Profile", steps: bool, top: int) -> None:
+    devices = ", ".join(dict.fromkeys(report.devices))
     write(
-        f"{devices}: {duration(found.run_seconds)} in a run, {duration(found.observed_seconds)} "
-        f"while each step is timed; medians of {count(found.runs, 'run')}"
+        f"{devices}: {duration(report.run_seconds)} in a run, {duration(report.observed_seconds)} "
+        f"while each step is timed; medians of {count(report.runs, 'run')}"
     )
-    if found.peaks is not None:
-        measured = found.peaks
+    if report.peaks is not None:
+        measured = report.peaks
         write(
             f"peaks of this machine: {rate(measured.float32, 'FLOP/s')} in float32, "
             f"{rate(measured.int8, 'OP/s')} in int8, {rate(measured.bytes, 'B/s')}"
         )
     write()
-    shown = list(found.operations)
+    shown = list(report.operations)
     if top:
         shown = sorted(shown, key=lambda item: -(item.seconds or 0.0))[:top]
     rows: list[tuple[object, ...]] = []
@@ -117,7 +117,7 @@ def _show(found: "Profile", steps: bool, top: int) -> None:
         ("operation", ">count", ">time", ">share"),
         [
             (kind.name, kind.count, duration(kind.seconds), percent(kind.share))
-            for kind in found.kinds
+            for kind in report.kinds
         ],
     )
 

@@ -67,7 +67,7 @@ def run(
         if output.suffix != ".npz":
             raise typer.BadParameter(f"{output} does not end in .npz")
         require_free(output, force)
-    found = compute(
+    result = compute(
         model,
         input or (),
         device=names(device),
@@ -78,23 +78,23 @@ def run(
         partial=partial,
     )
     if output is not None:
-        found.save(output, force)
+        result.save(output, force)
     if as_json:
-        write_json(found)
+        write_json(result)
     else:
-        _show(found)
+        _show(result)
 
 
-def _show(found: "RunResult") -> None:
-    devices = ", ".join(dict.fromkeys(found.devices))
+def _show(result: "RunResult") -> None:
+    devices = ", ".join(dict.fromkeys(result.devices))
     write(
-        f"run on {devices}: compiled in {1e3 * found.compile_seconds:.3g} ms, "
-        f"first run {1e3 * found.run_seconds:.3g} ms"
+        f"run on {devices}: compiled in {1e3 * result.compile_seconds:.3g} ms, "
+        f"first run {1e3 * result.run_seconds:.3g} ms"
     )
-    made_up = " (made up)" if found.made_up and found.inputs else ""
-    for item in found.inputs:
+    made_up = " (made up)" if result.made_up and result.inputs else ""
+    for item in result.inputs:
         write(f"input  {item.name}: {_argument(item)}{made_up}")
-    for output in found.outputs:
+    for output in result.outputs:
         write(f"output {output.name}: {_argument(output)}")
         if output.minimum is None:
             continue
@@ -103,7 +103,7 @@ def _show(found: "RunResult") -> None:
             values = output.values.reshape(-1)
             more = ", ..." if values.size > 8 else ""
             write(f"  {', '.join(f'{value:.6g}' for value in values[:8])}{more}")
-    for output in found.outputs:
+    for output in result.outputs:
         if output.top:
             write()
             write_table(

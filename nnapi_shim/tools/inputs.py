@@ -59,7 +59,7 @@ class Picture:
 
 def read_inputs(
     compilation: "Compilation | PartialCompilation",
-    given: Sequence[str | os.PathLike[str]],
+    files: Sequence[str | os.PathLike[str]],
     how: Picture | None = None,
 ) -> list[Array]:
     """One array for each input of a compilation.
@@ -71,38 +71,38 @@ def read_inputs(
     Raises BAD_DATA for what does not fit, OSError for what cannot be read.
     """
     names, arguments = compilation.input_names, compilation.inputs
-    found: dict[int, Array] = {}
+    arrays: dict[int, Array] = {}
     free = range(len(arguments))
-    for item in given:
+    for item in files:
         text = os.fspath(item)
         name, separator, path = text.partition("=")
         if separator and name in names:
-            places = [names.index(name)]
+            positions = [names.index(name)]
         elif separator and not Path(text).exists():
             raise bad_data(
                 f"there is no input {name!r}; there are {', '.join(names)}", "tool.inputs.name"
             )
         else:
-            path, places = text, []
+            path, positions = text, []
         if path.endswith(".npz"):
-            for place, array in _of_archive(path, compilation).items():
-                found[place] = fitted(array, arguments[place], f"{path}, {names[place]}")
+            for position, array in _of_archive(path, compilation).items():
+                arrays[position] = fitted(array, arguments[position], f"{path}, {names[position]}")
             continue
-        if not places:
-            places = [place for place in free if place not in found][:1]
-            if not places:
+        if not positions:
+            positions = [position for position in free if position not in arrays][:1]
+            if not positions:
                 raise bad_data(
                     f"{path} is one input too many; the model has {len(arguments)}",
                     "tool.inputs.too-many",
                 )
-        (place,) = places
-        if place in found:
-            raise bad_data(f"input {names[place]!r} is given twice", "tool.inputs.twice")
-        found[place] = read_input(path, arguments[place], how or Picture())
-    missing = [names[place] for place in range(len(arguments)) if place not in found]
+        (position,) = positions
+        if position in arrays:
+            raise bad_data(f"input {names[position]!r} is given twice", "tool.inputs.twice")
+        arrays[position] = read_input(path, arguments[position], how or Picture())
+    missing = [names[position] for position in range(len(arguments)) if position not in arrays]
     if missing:
         raise bad_data(f"nothing is given for {', '.join(missing)}", "tool.inputs.missing")
-    return [found[place] for place in range(len(arguments))]
+    return [arrays[position] for position in range(len(arguments))]
 
 
 def read_input(path: str, argument: Argument, how: Picture) -> Array:
@@ -114,16 +114,16 @@ def read_input(path: str, argument: Argument, how: Picture) -> Array:
 
 def fitted(array: Array, argument: Argument, what: str) -> Array:
     """An array as an input takes it: of its type and dimensions. Raises BAD_DATA."""
-    wanted = argument.dimensions
+    declared = argument.dimensions
     scalar = argument.type in SCALARS and array.size == 1
     if scalar:
         array = array.reshape(())
-    elif wanted and not (
-        len(array.shape) == len(wanted)
-        and all(size in (0, found) for size, found in zip(wanted, array.shape, strict=True))
+    elif declared and not (
+        len(array.shape) == len(declared)
+        and all(size in (0, actual) for size, actual in zip(declared, array.shape, strict=True))
     ):
         raise bad_data(
-            f"{what} has dimensions {list(array.shape)}; the input has {shown(wanted)}",
+            f"{what} has dimensions {list(array.shape)}; the input has {shown(declared)}",
             "tool.inputs.dimensions",
         )
     if array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE:
@@ -158,17 +158,17 @@ def made_up(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
     rank, and for types of extensions.
     """
     return [
-        _random(argument, np.random.default_rng((seed, place)), place)
-        for place, argument in enumerate(arguments)
+        _random(argument, np.random.default_rng((seed, position)), position)
+        for position, argument in enumerate(arguments)
     ]
 
 
-def _random(argument: Argument, rng: np.random.Generator, place: int) -> Array:
+def _random(argument: Argument, rng: np.random.Generator, position: int) -> Array:
     kind = argument.type
     dtype = DTYPES.get(kind)
     if dtype is None or (kind not in SCALARS and not argument.dimensions):
         raise bad_data(
-            f"nothing can be made up for input {argument.name or place}, "
+            f"nothing can be made up for input {argument.name or position}, "
             f"{getattr(kind, 'name', 'of an extension')}{shown(argument.dimensions)}; give one",
             "tool.inputs.no-random-values",
         )
@@ -190,12 +190,12 @@ def shown(dimensions: Sequence[int]) -> str:
 
 
 def _array(path: str) -> Array:
-    found = _loaded(path)
-    if not isinstance(found, np.ndarray):
+    loaded = _loaded(path)
+    if not isinstance(loaded, np.ndarray):
         raise bad_data(
             f"{path} is no single array of numpy; such files end in .npz", "tool.inputs.not-npy"
         )
-    return found
+    return loaded
 
 
 def _loaded(path: str) -> Array | dict[str, Array]:
@@ -205,10 +205,10 @@ def _loaded(path: str) -> Array | dict[str, Array]:
     # Opened here, since numpy leaves a file open that it cannot read.
     with Path(path).open("rb") as file:
         try:
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                return found
-            return {name: found[name] for name in found.files}
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            return {name: loaded[name] for name in loaded.files}
         except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
             raise bad_data(
                 f"{path} is no file of numpy: {_short(error)}", "tool.inputs.not-numpy"
@@ -223,7 +223,7 @@ def _of_archive(path: str, compilation: "Compilation | PartialCompilation") -> d
             f"{path} is a single array of numpy; such files end in .npy", "tool.inputs.not-npz"
         )
     if set(names) <= arrays.keys():
-        return {place: arrays[name] for place, name in enumerate(names)}
+        return {position: arrays[name] for position, name in enumerate(names)}
     if len(arrays) == len(names) and not arrays.keys() & set(names):
         return dict(enumerate(arrays.values()))
     raise bad_data(
@@ -300,15 +300,15 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
         raise bad_data(
             f"{path} is a damaged picture: {_short(error)}", "tool.inputs.picture-damaged"
         ) from None
-    wanted = (width or image.width, height or image.height)
-    if image.size != wanted:
+    target = (width or image.width, height or image.height)
+    if image.size != target:
         if not resize:
             raise bad_data(
-                f"{path} is {image.width} x {image.height}; the input is {wanted[0]} x "
-                f"{wanted[1]} (width x height), and --resize scales pictures",
+                f"{path} is {image.width} x {image.height}; the input is {target[0]} x "
+                f"{target[1]} (width x height), and --resize scales pictures",
                 "tool.inputs.picture-size",
             )
-        image = image.resize(wanted, Image.Resampling.BILINEAR)
+        image = image.resize(target, Image.Resampling.BILINEAR)
     return np.asarray(image)
 
 

@@ -74,10 +74,10 @@ def _warnings(model: Model) -> Iterator[Finding]:
         if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
             continue
         for remark in operation(item.type).remarks:
-            said = remark(_bound(item, model.finished))
-            if said:
+            text = remark(_bound(item, model.finished))
+            if text:
                 place = Place("operation", item.number, item.type.name)
-                yield Finding("warning", None, "", f"{place}: {said}", (place,))
+                yield Finding("warning", None, "", f"{place}: {text}", (place,))
 
 
 def _bound(item: Any, model: HalModel) -> Any:

@@ -34,18 +34,18 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     if isinstance(source, Model):
         return source
     text = os.fspath(source)
-    place, colon, attribute = text.rpartition(":")
+    module, colon, attribute = text.rpartition(":")
     if colon and attribute.isidentifier() and not Path(text).exists():
-        found = _attribute(place, attribute)
+        loaded = _attribute(module, attribute)
     elif text.endswith(".py"):
-        found = _only_model(text, _ran(text))
+        loaded = _only_model(text, _ran(text))
     else:
         from nnapi_shim.formats.load import load
 
         path, shapes = shapes_of(text)
         path, chosen = file_of(path)
-        found = load(path, signature=signature or chosen, shapes=shapes)
-    model = _called(text, found)
+        loaded = load(path, signature=signature or chosen, shapes=shapes)
+    model = _called(text, loaded)
     if not isinstance(model, Model):
         raise bad_data(
             f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model",
@@ -104,13 +104,13 @@ def name_of(source: Source) -> str:
     return "" if isinstance(source, Model) else os.path.basename(os.fspath(source))  # noqa: PTH119
 
 
-def _attribute(place: str, attribute: str) -> Any:
-    if place.endswith(".py"):
-        names = _ran(place)
+def _attribute(module: str, attribute: str) -> Any:
+    if module.endswith(".py"):
+        names = _ran(module)
     else:
-        names = vars(_guarded(place, lambda: _imported(place)))
+        names = vars(_guarded(module, lambda: _imported(module)))
     if attribute not in names:
-        raise bad_data(f"{place} has no {attribute!r}", "source.no-attribute")
+        raise bad_data(f"{module} has no {attribute!r}", "source.no-attribute")
     return names[attribute]
 
 
@@ -140,10 +140,10 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     )
 
 
-def _called(what: str, found: Any) -> Any:
-    if isinstance(found, Model) or not callable(found):
-        return found
-    return _guarded(what, found)
+def _called(what: str, value: Any) -> Any:
+    if isinstance(value, Model) or not callable(value):
+        return value
+    return _guarded(what, value)
 
 
 def _guarded(what: str, call: Callable[[], Any]) -> Any:

@@ -9,7 +9,7 @@ from nnapi_shim.drivers.observing import ObservedStep
 
 
 @dataclass(frozen=True)
-class SeenRun:
+class ObservedRun:
     """A run that was observed; times are time.monotonic_ns()."""
 
     started_ns: int
@@ -17,7 +17,7 @@ class SeenRun:
     steps: tuple[ObservedStep, ...]
 
 
-def trace_events(runs: Sequence[SeenRun]) -> dict[str, Any]:
+def trace_events(runs: Sequence[ObservedRun]) -> dict[str, Any]:
     """Runs as trace events in JSON, which Perfetto and Chrome show: a lane for each device."""
     pid = os.getpid()
     lanes = {"run": 1} | {

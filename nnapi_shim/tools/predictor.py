@@ -71,13 +71,13 @@ class Predictor:
     def compilation(self) -> Compilation:
         """The model, compiled in this process when it is first needed."""
         with _compiling:
-            found = _compiled.pop(self._key, None)
-            if found is None:
-                found = Compilation(self._model, self._device, cache=self._cache)
-            _compiled[self._key] = found
+            compilation = _compiled.pop(self._key, None)
+            if compilation is None:
+                compilation = Compilation(self._model, self._device, cache=self._cache)
+            _compiled[self._key] = compilation
             while len(_compiled) > _MOST_COMPILED:
                 _compiled.popitem(last=False)
-        return found
+        return compilation
 
     def __call__(self, batch: Any) -> Any:
         """The outputs for the samples of a batch."""
@@ -85,20 +85,22 @@ class Predictor:
         if isinstance(batch, Mapping):
             return self._of_columns(compilation, batch, batch.keys())
         if hasattr(batch, "columns") and hasattr(batch, "assign"):  # a DataFrame
-            found = self._of_columns(compilation, batch, list(batch.columns), list)
-            kept = batch.drop(columns=[name for name in batch.columns if name not in found])
-            return kept.assign(**{name: found[name] for name in compilation.output_names})
+            outputs = self._of_columns(compilation, batch, list(batch.columns), list)
+            kept = batch.drop(columns=[name for name in batch.columns if name not in outputs])
+            return kept.assign(**{name: outputs[name] for name in compilation.output_names})
         if len(compilation.input_names) != 1:
             names = ", ".join(compilation.input_names)
-            told = f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
-            raise bad_data(told, "predictor.columns")
+            message = (
+                f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
+            )
+            raise bad_data(message, "predictor.columns")
         if isinstance(batch, np.ndarray):
             results = _computed(compilation, [batch])
             return results[0] if len(results) == 1 else _by_name(compilation, results)
         if not isinstance(batch, Iterable):
-            told = "a mapping, a DataFrame, an array or a list of samples"
+            message = "a mapping, a DataFrame, an array or a list of samples"
             raise bad_data(
-                f"a batch is {type(batch).__name__}; allowed is {told}", "predictor.batch-type"
+                f"a batch is {type(batch).__name__}; allowed is {message}", "predictor.batch-type"
             )
         samples = list(batch)  # of an iterator, as Dask's bags have it
         if not samples:
@@ -123,19 +125,19 @@ class Predictor:
         inputs = compilation.input_names
         for name in self._columns:
             if name not in inputs:
-                told = f"there is no input {name!r}; there are {', '.join(inputs)}"
-                raise bad_data(told, "predictor.input-name")
+                message = f"there is no input {name!r}; there are {', '.join(inputs)}"
+                raise bad_data(message, "predictor.input-name")
         if len(inputs) == 1 and not self._columns and inputs[0] not in names and len(names) == 1:
             return list(names)
-        wanted = [self._columns.get(name, name) for name in inputs]
-        missing = [name for name in wanted if name not in names]
+        columns = [self._columns.get(name, name) for name in inputs]
+        missing = [name for name in columns if name not in names]
         if missing:
             raise bad_data(
                 f"the batch has no column {missing[0]!r}; it has {', '.join(map(str, names))}, and "
                 "`columns` says which is which input",
                 "predictor.column-missing",
             )
-        return wanted
+        return columns
 
 
 def _by_name(compilation: Compilation, values: Iterable[Any]) -> dict[str, Any]:
@@ -185,19 +187,19 @@ def _run(compilation: Compilation, parts: Sequence[Array], size: int) -> list[Ar
     compilation.reset()  # a sample knows nothing of the one before
     results = compilation.run(*parts)
     results = results if isinstance(results, tuple) else (results,)
-    found = []
+    outputs = []
     for name, result in zip(compilation.output_names, results, strict=True):
         if result.ndim and result.shape[0] == size:
-            found.append(result[:count])
+            outputs.append(result[:count])
         elif size == 1:
-            found.append(result[np.newaxis])
+            outputs.append(result[np.newaxis])
         else:
             raise bad_data(
                 f"output {name} has dimensions {list(result.shape)} for {size} samples; the first "
                 "has to be their number",
                 "predictor.output-dimensions",
             )
-    return found
+    return outputs
 
 
 def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
@@ -216,7 +218,7 @@ def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
     if array.ndim == len(rest) + 2 and array.shape[1] == 1:
         array = array[:, 0]  # samples that have the batch size 1 of the model themselves
     fits = array.ndim == len(rest) + 1 and all(
-        wanted in (0, given) for wanted, given in zip(rest, array.shape[1:], strict=True)
+        declared in (0, size) for declared, size in zip(rest, array.shape[1:], strict=True)
     )
     if array.size and not fits:
         raise bad_data(

@@ -22,7 +22,7 @@ from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
-from nnapi_shim.tools.observed_run import SeenRun, trace_events
+from nnapi_shim.tools.observed_run import ObservedRun, trace_events
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.tools.work import Shapes, flops, moved_bytes
@@ -100,13 +100,13 @@ class Profile(Report):
     peaks: Peaks | None
     operations: tuple[OperationProfile, ...]
     kinds: tuple[Kind, ...]
-    runs_seen: tuple[SeenRun, ...] = field(repr=False, default=())
+    runs_seen: tuple[ObservedRun, ...] = field(repr=False, default=())
 
     def to_json(self) -> dict[str, Any]:
         """Without the single runs, which `trace` has."""
-        found = super().to_json()
-        del found["runs_seen"]
-        return found
+        result = super().to_json()
+        del result["runs_seen"]
+        return result
 
     def trace(self) -> dict[str, Any]:
         """All observed runs as trace events in JSON, which Perfetto and Chrome show."""
@@ -156,25 +156,25 @@ def profile(
         began = monotonic_ns()
         unobserved.run(values)
         alone.append(monotonic_ns() - began)
-    seen = []
+    observed_runs = []
     steps: list[ObservedStep] = []
     # Executions are bound to what observes them, so these are not those from above.
-    watched = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
+    observed_runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     with observed(steps.append):
-        watched.run(values)
+        observed_runner.run(values)
         for done in range(runs):
             progress(warm_up + runs + done, total, "observed runs")
             steps.clear()
             began = monotonic_ns()
-            watched.run(values)
-            seen.append(SeenRun(began, monotonic_ns(), tuple(steps)))
+            observed_runner.run(values)
+            observed_runs.append(ObservedRun(began, monotonic_ns(), tuple(steps)))
     return _Result(
         name_of(source),
         model,
         compilation,
         devices,
         arrays,
-        seen,
+        observed_runs,
         peaks() if against_peaks else None,
     ).profile(not inputs, median(alone) / 1e9)
 
@@ -186,8 +186,8 @@ def all_inputs(
     states = {state.input: state.initial for state in model.carried}
     rest = iter(arrays)
     return [
-        states[place] if place in states else next(rest)
-        for place in range(len(compilation.all_inputs))
+        states[position] if position in states else next(rest)
+        for position in range(len(compilation.all_inputs))
     ]
 
 
@@ -201,25 +201,25 @@ class _Result:
         compilation: Compilation,
         devices: Choice | None,
         arrays: Sequence[Array],
-        seen: Sequence[SeenRun],
+        observed_runs: Sequence[ObservedRun],
         against: Peaks | None,
     ) -> None:
         self.name = name
         self.model = model
         self.compilation = compilation
-        self.seen = seen
+        self.observed_runs = observed_runs
         self.against = against
         self.shapes = _shapes(model, compilation, arrays)
         self.device_of = {item.number: item.device for item in explain(model, devices).operations}
         self.steps: dict[int, dict[tuple[str, str, str], list[list[int]]]] = {}
         """Per operation and step, for each run the durations of its calls in ns."""
-        for at, run in enumerate(seen):
+        for at, run in enumerate(observed_runs):
             for step in run.steps:
-                places = step.operations
+                operations = step.operations
                 key = (step.device, step.kernel, step.where)
-                runs = self.steps.setdefault(places[0].number if places else -1, {}).setdefault(
-                    key, [[] for _ in seen]
-                )
+                runs = self.steps.setdefault(
+                    operations[0].number if operations else -1, {}
+                ).setdefault(key, [[] for _ in observed_runs])
                 runs[at].append(step.ended_ns - step.started_ns)
 
     def profile(self, made_up: bool, run_seconds: float) -> Profile:
@@ -235,34 +235,34 @@ class _Result:
         return Profile(
             self.name,
             tuple(device.name for device in self.compilation.runtime.devices),
-            len(self.seen),
+            len(self.observed_runs),
             made_up,
             run_seconds,
-            median([run.ended_ns - run.started_ns for run in self.seen]) / 1e9,
+            median([run.ended_ns - run.started_ns for run in self.observed_runs]) / 1e9,
             seen_seconds,
             sum(known) if len(known) == len(counts) else None,
             self.against,
             operations,
             _kinds(operations),
-            tuple(self.seen),
+            tuple(self.observed_runs),
         )
 
     def _seconds(self, view: OperationView) -> float | None:
         if not is_built_in(self.device_of[view.number]):
             return None
-        found = self.steps.get(view.number, {})
+        steps = self.steps.get(view.number, {})
         each = [
-            sum(sum(runs[at]) for key, runs in found.items() if _counts(key, found))
-            for at in range(len(self.seen))
+            sum(sum(runs[at]) for key, runs in steps.items() if _counts(key, steps))
+            for at in range(len(self.observed_runs))
         ]
         return median(each) / 1e9
 
     def _operation(
         self, view: OperationView, seconds: float | None, total: float
     ) -> OperationProfile:
-        work, touched = flops(view, self.shapes), moved_bytes(view, self.shapes)
+        work, traffic = flops(view, self.shapes), moved_bytes(view, self.shapes)
         rate = work / seconds if work and seconds else None
-        stream = touched / seconds if touched and seconds else None
+        stream = traffic / seconds if traffic and seconds else None
         peak = None
         if self.against is not None:
             is_bytes = view.inputs and view.inputs[0].type in QUANTIZED_RANGE
@@ -280,7 +280,7 @@ class _Result:
             seconds,
             seconds / total if seconds is not None and total else None,
             work,
-            touched,
+            traffic,
             rate,
             stream,
             of_flops,
@@ -299,7 +299,7 @@ class _Result:
         )
 
 
-def _counts(key: tuple[str, str, str], found: Mapping[tuple[str, str, str], Any]) -> bool:
+def _counts(key: tuple[str, str, str], steps: Mapping[tuple[str, str, str], Any]) -> bool:
     """Whether a step's time is not part of another's: on nnapi-reference the time of an IF or WHILE
     has that of all that it runs.
     """
@@ -307,7 +307,7 @@ def _counts(key: tuple[str, str, str], found: Mapping[tuple[str, str, str], Any]
     if device == "nnapi-cpu":
         return True
     return not any(
-        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in found
+        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in steps
     )
 
 

@@ -35,21 +35,21 @@ def replay(
     Raises NnapiError for what is no capture, contradicts itself, or needs a device that is not
     here.
     """
-    given = capture if isinstance(capture, Capture) else read(capture)
-    runner = Runner(given, device)
-    report = Replay(given.path, given.is_complete, runner.device_name, len(given.calls))
+    opened = capture if isinstance(capture, Capture) else read(capture)
+    runner = Runner(opened, device)
+    report = Replay(opened.path, opened.is_complete, runner.device_name, len(opened.calls))
     try:
-        _repeat(runner, given, report, last=last, progress=progress)
+        _repeat(runner, opened, report, last=last, progress=progress)
     finally:
         runner.close()
     return report
 
 
 def _repeat(
-    runner: Runner, given: Capture, report: Replay, *, last: bool, progress: Progress
+    runner: Runner, opened: Capture, report: Replay, *, last: bool, progress: Progress
 ) -> None:
-    for number, plan in enumerate(planned(given)):
-        progress(number, len(given.calls), plan.call.short)
+    for number, plan in enumerate(planned(opened)):
+        progress(number, len(opened.calls), plan.call.short)
         if plan.call.end is None:
             report.died_in = f"call {plan.call.number}, {plan.call.function}"
             if not last:
@@ -71,5 +71,5 @@ def write_reproducer(
     """
     from nnapi_shim.formats.capture.source import write_source
 
-    given = capture if isinstance(capture, Capture) else read(capture)
-    return write_source(given, Path(path), overwrite=overwrite)
+    opened = capture if isinstance(capture, Capture) else read(capture)
+    return write_source(opened, Path(path), overwrite=overwrite)

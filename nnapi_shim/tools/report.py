@@ -26,9 +26,9 @@ class Report:
         Members of enumerations are their names; numbers that JSON does not have are the texts
         "inf", "-inf" and "nan"; arrays of more than LARGEST_ARRAY elements are null.
         """
-        found = as_json(self)
-        assert isinstance(found, dict)
-        return found
+        result = as_json(self)
+        assert isinstance(result, dict)
+        return result
 
 
 def as_json(value: Any) -> Any:

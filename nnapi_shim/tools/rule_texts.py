@@ -14,8 +14,8 @@ from typing import Any
 def sentence(function: Callable[..., Any]) -> str:
     """What a function says of itself, in one line."""
     if isinstance(function, partial):
-        given = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
-        return f"{sentence(function.func)} ({', '.join(given)})"
+        arguments = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
+        return f"{sentence(function.func)} ({', '.join(arguments)})"
     documented = inspect.getdoc(function)
     if documented:
         return " ".join(documented.split("\n\n")[0].split())
@@ -24,13 +24,13 @@ def sentence(function: Callable[..., Any]) -> str:
     factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
     text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
     closure = inspect.getclosurevars(function).nonlocals
-    given_values = [
+    values = [
         f"{name}: {_levels(value) if name == 'since' else _shown(value)}"
         for name, value in closure.items()
         if not callable(value)
     ]
     inner = [sentence(value) for value in closure.values() if callable(value)]
-    return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
+    return " ".join([*inner, text]) + (f" ({'; '.join(values)})" if values else "")
 
 
 def _lambda(function: Callable[..., Any]) -> str:
@@ -41,7 +41,7 @@ def _lambda(function: Callable[..., Any]) -> str:
         if inspect.isfunction(function.__globals__.get(name))
     ]
     if called:
-        return " ".join(sentence(found) for found in called)
+        return " ".join(sentence(function_called) for function_called in called)
     skipped = ("dimensions", "outputs", "index")
     names = [n for n in function.__code__.co_names if n not in skipped and n.isidentifier()]
     return (

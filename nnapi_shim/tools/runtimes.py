@@ -57,8 +57,8 @@ def _litert(path: str, choose: Choose, threads: int) -> Ready:
         interpreter.set_tensor(detail["index"], array)
 
     def outputs() -> list[Any]:
-        found = interpreter.get_output_details()
-        return [interpreter.get_tensor(detail["index"]) for detail in found]
+        results = interpreter.get_output_details()
+        return [interpreter.get_tensor(detail["index"]) for detail in results]
 
     return Ready(interpreter.invoke, outputs)
 
@@ -78,8 +78,8 @@ def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:
         binding.bind_output(argument.name)
 
     def outputs() -> list[Any]:
-        found: list[Any] = binding.copy_outputs_to_cpu()
-        return found
+        results: list[Any] = binding.copy_outputs_to_cpu()
+        return results
 
     run = partial(session.run_with_iobinding, binding)
     run.needs = arrays  # type: ignore[attr-defined]
@@ -103,12 +103,12 @@ def _openvino(path: str, choose: Choose, threads: int) -> Ready:
     compiled = core.compile_model(model, "CPU", settings)
     request = compiled.create_infer_request()
     tensors = [openvino.Tensor(array, shared_memory=True) for array in arrays]
-    for place, tensor in enumerate(tensors):
-        request.set_input_tensor(place, tensor)
+    for position, tensor in enumerate(tensors):
+        request.set_input_tensor(position, tensor)
 
     def outputs() -> list[Any]:
-        places = range(len(compiled.outputs))
-        return [request.get_output_tensor(place).data.copy() for place in places]
+        positions = range(len(compiled.outputs))
+        return [request.get_output_tensor(position).data.copy() for position in positions]
 
     run = partial(request.infer, share_inputs=True, share_outputs=True)
     run.needs = core, compiled, tensors, arrays  # type: ignore[attr-defined]

@@ -114,13 +114,13 @@ def _graph(graph: GraphView, numbers: Mapping[int, int]) -> GraphSummary:
 
 
 def _roles(names: tuple[str, ...], operands: tuple[OperandView, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    indexes: dict[str, Any] = {}
     for name, operand in zip(names, operands, strict=True):
         if names.count(name) > 1:
-            found.setdefault(name, []).append(operand.index)
+            indexes.setdefault(name, []).append(operand.index)
         else:
-            found[name] = operand.index
-    return found
+            indexes[name] = operand.index
+    return indexes
 
 
 def _operand(operand: OperandView, numbers: Mapping[int, int]) -> OperandSummary:

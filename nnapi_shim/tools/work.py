@@ -50,8 +50,8 @@ class Sized:
     def value(self, role: str, default: int) -> int:
         """The value of a scalar constant."""
         operand = self.named.get(role)
-        found = None if operand is None else operand.value
-        return default if found is None else int(found)
+        constant = None if operand is None else operand.value
+        return default if constant is None else int(constant)
 
 
 Count = Callable[[Sized], int | None]
@@ -163,18 +163,18 @@ def moved_bytes(view: OperationView, shapes: Shapes) -> int | None:
     if not declaration.types:
         return None
     op = Sized(view, shapes)
-    partly = op.named.get(declaration.looks_up)
+    table = op.named.get(declaration.looks_up)
     read = {operand.index: operand for operand in view.inputs if not operand.is_omitted}
     try:
         written = sum(_bytes(op, operand) for operand in view.outputs)
-        given = sum(
-            min(written, _bytes(op, operand)) if operand is partly else _bytes(op, operand)
+        read_bytes = sum(
+            min(written, _bytes(op, operand)) if operand is table else _bytes(op, operand)
             for operand in read.values()
             if operand.type not in SCALARS
         )
     except KeyError:
         return None
-    return written + given
+    return written + read_bytes
 
 
 def _bytes(op: Sized, operand: OperandView) -> int:
