@@ -31,34 +31,38 @@ def bench(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", min=0.001, max=86400, help="For each of what is measured."),
+        typer.Option("--seconds", min=0.001, max=86400, help="Time of each measurement."),
     ] = 2.0,
-    runs: Annotated[int, typer.Option("--runs", min=0, help="So many runs instead.")] = 0,
-    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 5,
+    runs: Annotated[
+        int, typer.Option("--runs", min=0, help="Number of runs, instead of a time.")
+    ] = 0,
+    warm_up: Annotated[
+        int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
+    ] = 5,
     threads: Annotated[
-        str, typer.Option("--threads", metavar="N,M", help="How many run at once.")
+        str, typer.Option("--threads", metavar="N,M", help="Numbers of concurrent threads.")
     ] = "1",
     peers: Annotated[
         list[str] | None,
         typer.Option(
             "--peer",
             metavar="litert|onnxruntime|openvino",
-            help="Measure another runtime in turns with it.",
+            help="Also measure another runtime, in turns.",
         ),
     ] = None,
     peer_threads: Annotated[
         int, typer.Option("--peer-threads", min=1, help="Threads of one run of a peer.")
     ] = 1,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """How fast a model runs: percentiles, throughput, memory; and other runtimes beside it.
+    """Measure latency, throughput and memory of a model, and compare it with other runtimes.
 
-    A peer runs in turns with it; the ratio is its time divided by that of
-    nnapi_shim, with the quartiles of all rounds.
+    A peer runs in turns with nnapi_shim; the ratio is its time divided by that of nnapi_shim, with
+    the quartiles of all rounds.
 
     Example: nnapi-shim bench mobilenet.tflite --peer litert --threads 1,2
     """

@@ -20,7 +20,7 @@ def config(
     pkgconfigdir: Annotated[bool, _flag("--pkgconfigdir", "Folder for PKG_CONFIG_PATH.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What a C program is compiled and linked with; several answers stand in one line.
+    """Print compiler and linker flags for C programs; several values are printed in one line.
 
     Example: gcc program.c $(nnapi-shim config --cflags --libs) -o program
     """

@@ -17,14 +17,14 @@ def convert(
             "--output",
             "-o",
             metavar="FILE",
-            help="What to write; its suffix says in which format: .tflite, .onnx, .c, .py, or "
-            ".json for a summary.",
+            help="Output file; its suffix is the format: .tflite, .onnx, .c, .py, or .json for a "
+            "summary.",
         ),
     ],
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a model in another format. A file that is there already is kept, unless --force.
+    """Write a model in another format. An existing file is kept, unless --force.
 
     Example: nnapi-shim convert capture.zip -o model.tflite
     """

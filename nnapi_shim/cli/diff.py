@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
 
 DIFFERENT = 1
-"""Exit code where something differs."""
+"""Exit code if results differ."""
 
 
 def diff(
     model: ModelPath,
     devices: Annotated[
         str,
-        typer.Option("--devices", metavar="A,B", help="The two devices; errors are those of A."),
+        typer.Option(
+            "--devices", metavar="A,B", help="The two devices; errors are of A relative to B."
+        ),
     ] = "nnapi-cpu,nnapi-reference",
     inputs: Annotated[
         list[str] | None,
@@ -29,26 +31,26 @@ def diff(
         bool,
         typer.Option(
             "--isolated",
-            help="Give each operation the same inputs on both, so that an error is seen where it "
-            "is made.",
+            help="Give each operation the same inputs on both devices, to locate the operation "
+            "that causes an error.",
         ),
     ] = False,
     absolute: Annotated[
-        float, typer.Option("--atol", min=0, help="Tolerated error of floats.")
+        float, typer.Option("--atol", min=0, help="Absolute tolerance of floats.")
     ] = 1e-4,
     relative: Annotated[
-        float, typer.Option("--rtol", min=0, help="The same, in relation to the value.")
+        float, typer.Option("--rtol", min=0, help="Relative tolerance of floats.")
     ] = 1e-4,
     steps: Annotated[
-        int, typer.Option("--steps", min=0, help="Tolerated steps of quantized values.")
+        int, typer.Option("--steps", min=0, help="Tolerance of quantized values, in steps.")
     ] = 0,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare what two devices compute, operation by operation; exit code 1 if they differ.
+    """Compare the results of two devices, operation by operation; exit code 1 if they differ.
 
     Example: nnapi-shim diff model.tflite --devices npu,nnapi-reference --isolated
     """

@@ -38,8 +38,7 @@ def explain(
     preference: Preference = FAST,
     as_json: AsJson = False,
 ) -> None:
-    """Which device runs which operation of a model, why, and why not the others; or what an
-    operation is.
+    """Show which device runs each operation of a model, and why; or describe an operation.
 
     Examples: nnapi-shim explain mobilenet.tflite --devices npu,nnapi-cpu
 
@@ -117,7 +116,7 @@ def _show(explanation: "Explanation") -> None:
 
 
 def _not_on(device: str, explanation: "Explanation") -> Iterator[str]:
-    """Why operations do not run on a device, the same reasons together."""
+    """Why operations do not run on a device, grouped by reason."""
     groups: dict[tuple[str, ...], list[int]] = {}
     kinds: dict[tuple[str, ...], list[str]] = {}
     for item in explanation.operations:
@@ -131,7 +130,7 @@ def _not_on(device: str, explanation: "Explanation") -> Iterator[str]:
 
 
 def _newer(explanation: "Explanation") -> Iterator[str]:
-    """What makes operations newer than level 1: the first reason of a kind, and how many more."""
+    """Why operations need a level above 1: the first reason of a kind, and how many more."""
     groups: dict[str, list[int]] = {}
     for item in explanation.operations:
         kinds: dict[tuple[str, int | None], list[str]] = {}

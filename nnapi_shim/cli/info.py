@@ -5,7 +5,7 @@ from nnapi_shim.tools.info import Info
 
 
 def info(as_json: AsJson = False) -> None:
-    """Devices, processor, versions, settings in force and where they come from, folders.
+    """Show devices, processor, versions, settings and their origin, folders.
 
     Example: nnapi-shim info --json
     """
@@ -61,7 +61,7 @@ def _show(report: Info) -> None:
 
 
 def _range(figures: dict[str, float]) -> str:
-    """The figures of all types, which are the same one more often than not."""
+    """The range of the figures of all types."""
     if not figures:
         return ""
     low, high = min(figures.values()), max(figures.values())

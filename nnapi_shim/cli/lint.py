@@ -6,13 +6,13 @@ from nnapi_shim.cli.arguments import ModelPath
 from nnapi_shim.cli.output import AsJson, count, write, write_json
 
 PROBLEMS = 1
-"""Exit code where something is wrong."""
+"""Exit code if there are errors."""
 
 
 def lint(model: ModelPath, as_json: AsJson = False) -> None:
-    """Everything that is wrong with a model, each with its rule; exit code 1 if something is.
+    """Report all problems of a model with their rules; exit code 1 if there are errors.
 
-    Of a Python file, the model need not be finished.
+    The model of a Python file may be unfinished.
 
     Example: nnapi-shim lint model.py:broken --json
     """

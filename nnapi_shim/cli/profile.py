@@ -30,28 +30,32 @@ def profile(
         list[str] | None,
         typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many are observed.")] = 20,
-    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of observed runs.")] = 20,
+    warm_up: Annotated[
+        int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
+    ] = 3,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Show the steps of each operation, too.")
+        bool, typer.Option("--steps", help="Also show the steps of each operation.")
     ] = False,
     top: Annotated[
-        int, typer.Option("--top", metavar="K", min=0, help="Only the K slowest operations.")
+        int, typer.Option("--top", metavar="K", min=0, help="Show only the K slowest operations.")
     ] = 0,
     no_peaks: Annotated[
-        bool, typer.Option("--no-peaks", help="Do not measure what the machine reaches.")
+        bool, typer.Option("--no-peaks", help="Do not measure the machine's peaks.")
     ] = False,
     trace: Annotated[
         Path | None,
-        typer.Option("--trace", metavar="FILE.json", help="File for Perfetto (ui.perfetto.dev)."),
+        typer.Option(
+            "--trace", metavar="FILE.json", help="Write a trace for Perfetto (ui.perfetto.dev)."
+        ),
     ] = None,
     force: Force = False,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Where the time of a run goes: per operation, against what the machine reaches.
+    """Measure the time of each operation, and compare it with the machine's peaks.
 
     Example: nnapi-shim profile mobilenet.tflite --top 10 --trace profile.json
     """

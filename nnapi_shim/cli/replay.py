@@ -12,31 +12,33 @@ if TYPE_CHECKING:
     from nnapi_shim.tools.replay import Replay
 
 DIFFERENT = 1
-"""Exit code where something came out differently."""
+"""Exit code if results differ."""
 
 
 def replay(
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A file of a capture.")],
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A capture file.")],
     device: Annotated[
         str | None,
         typer.Option(metavar="REGEX", help="Run everything on the first device that matches."),
     ] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="Repeat the call that the program died in, too.")
+        bool, typer.Option("--last", help="Also repeat the call in which the program died.")
     ] = False,
     to_c: Annotated[
         Path | None,
-        typer.Option("--to-c", metavar="FILE", help="Write the calls as a C program, and stop."),
+        typer.Option("--to-c", metavar="FILE", help="Write the calls as a C program and exit."),
     ] = None,
     to_python: Annotated[
         Path | None,
-        typer.Option("--to-python", metavar="FILE", help="Write them as a Python program."),
+        typer.Option(
+            "--to-python", metavar="FILE", help="Write the calls as a Python program and exit."
+        ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the calls that a program has made, and compare results; exit code 1 if they differ,
-    or if no call can be repeated.
+    """Repeat the calls of a program and compare results; exit code 1 if they differ, or if no call
+    can be repeated.
 
     Example: nnapi-shim replay capture.zip --device nnapi-reference
     """

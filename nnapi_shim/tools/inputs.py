@@ -1,4 +1,4 @@
-"""What a model is run with: arrays of files, pictures, or numbers made up."""
+"""Inputs of a model: arrays from files, pictures, or random numbers."""
 
 import os
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 ARRAYS = (".npy", ".npz")
 PICTURE_BYTES = 1 << 28
-"""Largest number of bytes that a picture may have when it is unpacked."""
+"""Size limit of a decoded picture, in bytes."""
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Channels -> what Pillow calls pictures with as many."""
+"""Channels -> Pillow's image mode."""
 _BYTES = {OperandType.TENSOR_QUANT8_ASYMM: 0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED: -128}
-"""Types of one byte -> what a black pixel is in them."""
+"""Type of one byte -> the value of a black pixel."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """How pictures become inputs.
+    """The conversion of pictures to inputs.
 
-    resize: whether a picture of another size is scaled; else it is refused.
-    mean, std: the value of a pixel is (0..255 - mean) / std. Where neither is given, a quantized
-        input of 8 bits gets the pixel itself, 0..255 or -128..127, which is what its scale and zero
-        point are made for; a float input gets pixel / 255.
+    resize: whether to scale a picture of another size; otherwise it is an error.
+    mean, std: the value of a pixel is (0..255 - mean) / std. Without both, a quantized input of 8
+        bits gets the pixel itself, 0..255 or -128..127, for which its scale and zero point are
+        usually chosen; a float input gets pixel / 255.
     """
 
     resize: bool = False
@@ -44,11 +44,11 @@ class Picture:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is said of mean and std."""
+        """Whether neither mean nor std is set."""
         return self.mean is None and self.std is None
 
     def real(self, pixels: Array) -> Array:
-        """Pixels as numbers that a model computes with."""
+        """Pixels as real numbers."""
         mean = 0.0 if self.mean is None else self.mean
         std = 255.0 if self.std is None else self.std
         if not std:
@@ -64,11 +64,11 @@ def read_inputs(
 ) -> list[Array]:
     """One array for each input of a compilation.
 
-    given: files, in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays
-    by the names of the inputs or in their order; anything else is a picture.
+    files: in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays by the
+    names of the inputs or in their order; any other file is a picture.
 
-    Numbers of a float array become those of a quantized input by its scale and zero point.
-    Raises BAD_DATA for what does not fit, OSError for what cannot be read.
+    Float arrays for a quantized input are quantized with its scale and zero point. Raises BAD_DATA
+    for arrays that do not match an input, OSError for files that cannot be read.
     """
     names, arguments = compilation.input_names, compilation.inputs
     arrays: dict[int, Array] = {}
@@ -113,7 +113,7 @@ def read_input(path: str, argument: Argument, how: Picture) -> Array:
 
 
 def fitted(array: Array, argument: Argument, what: str) -> Array:
-    """An array as an input takes it: of its type and dimensions. Raises BAD_DATA."""
+    """An array converted to an input's type and dimensions. Raises BAD_DATA if it cannot be."""
     declared = argument.dimensions
     scalar = argument.type in SCALARS and array.size == 1
     if scalar:
@@ -132,7 +132,7 @@ def fitted(array: Array, argument: Argument, what: str) -> Array:
 
 
 def quantized(array: Array, argument: Argument) -> Array:
-    """Real numbers in the steps of a quantized type, rounded to even and clipped to its range."""
+    """Quantized values of real numbers, rounded to nearest even and clamped to the type's range."""
     low, high = QUANTIZED_RANGE[argument.type]
     steps = np.rint(array.astype(np.float64) / argument.scale) + argument.zero_point
     if np.isnan(steps).any():
@@ -142,7 +142,7 @@ def quantized(array: Array, argument: Argument) -> Array:
 
 
 def real(array: Array, argument: Argument) -> Array:
-    """The real numbers that an array of an input or output stands for."""
+    """The real (dequantized) numbers of an array of an input or output."""
     if argument.type in QUANTIZED_RANGE and argument.scale:
         steps = array.astype(np.float64) - argument.zero_point
         result: Array = steps * argument.scale
@@ -151,11 +151,11 @@ def real(array: Array, argument: Argument) -> Array:
 
 
 def made_up(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
-    """An array for each input, the same ones for the same seed.
+    """A random array for each input; the seed determines the values.
 
-    Float numbers are from 0 to 1; quantized ones of all values; whole numbers 0 and 1, which are
-    indexes that exist almost everywhere. Unknown dimensions are 1. Raises BAD_DATA for an unknown
-    rank, and for types of extensions.
+    Floats are from 0 to 1; quantized values cover the range; integers are 0 and 1, which are valid
+    indexes in almost all models. Unknown dimensions become 1. Raises BAD_DATA for an unknown rank
+    and for types of extensions.
     """
     return [
         _random(argument, np.random.default_rng((seed, position)), position)
@@ -199,10 +199,10 @@ def _array(path: str) -> Array:
 
 
 def _loaded(path: str) -> Array | dict[str, Array]:
-    """What a file of numpy holds: an array, or several by their names."""
+    """The content of a numpy file: an array, or arrays by name."""
     from zipfile import BadZipFile
 
-    # Opened here, since numpy leaves a file open that it cannot read.
+    # Opened here, because numpy does not close a file that it cannot read.
     with Path(path).open("rb") as file:
         try:
             loaded = np.load(file, allow_pickle=False)
@@ -259,8 +259,8 @@ def _picture(path: str, argument: Argument, how: Picture) -> Array:
 
 
 def _image_size(argument: Argument) -> tuple[int, int, int, bool] | None:
-    """Height, width (0: any), channels of the pictures that an input takes, and whether channels
-    stand in front; None for an input that takes none.
+    """Height, width (0: any), channels of the pictures that an input takes, and whether the layout
+    is channels-first; None for an input that takes no pictures.
     """
     dimensions = argument.dimensions
     if argument.type not in DTYPES or len(dimensions) not in (3, 4):
@@ -313,7 +313,7 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
 
 
 def _of_bytes(image: Any) -> Any:
-    """A picture of 16 bits with the upper 8 of them, which Pillow would cut off at 255."""
+    """A 16-bit picture reduced to its upper 8 bits; Pillow would clamp it to 255."""
     from PIL import Image
 
     if not image.mode.startswith("I"):

@@ -1,4 +1,4 @@
-"""Predictor: a model that is called with batches of samples, and can be sent to other processes."""
+"""Predictor: a callable, picklable model for batches of samples."""
 
 import os
 import threading
@@ -19,30 +19,30 @@ from nnapi_shim.hal.types import Dimensions
 Array = NDArray[Any]
 
 _MOST_COMPILED = 8
-"""Models that a process keeps compiled for predictors that come and go."""
+"""Number of compiled models that a process keeps for its predictors."""
 
 _compiled: OrderedDict[str, Compilation] = OrderedDict()
 _compiling = threading.Lock()
 
 
 class Predictor:
-    """A model that is called with batches: `nnapi_shim.Predictor("model.tflite")(batch)`.
+    """A callable model for batches: `nnapi_shim.Predictor("model.tflite")(batch)`.
 
-    It is what Ray Data's `map_batches` and Dask's `map_partitions` take, as a class or an object:
-    pickled it takes the model along, and compiles it once in each process that it comes to.
+    Ray Data's `map_batches` and Dask's `map_partitions` accept it as a class or an object. A
+    pickled predictor contains the model and compiles it once in each process.
 
-    model: a finished Model, or the path of a file that `nnapi_shim.load` takes, which is read here.
-    device: a device or several, as `Compilation` takes them.
-    columns: input of the model -> column of the batches, where their names differ.
-    cache: as `Compilation` takes it; a folder on each machine.
+    model: a finished Model, or the path of a file for `nnapi_shim.load`, which is read here.
+    device: one or several devices, as in `Compilation`.
+    columns: input of the model -> column of the batches, if their names differ.
+    cache: as in `Compilation`; a folder on each machine.
 
-    A batch is a mapping of arrays or a pandas DataFrame, with an entry per sample in its columns,
-    or for a model with one input an array or a list of samples. What comes back is of the same
-    kind: columns that are not inputs stay, outputs come with their names; an array or a list of
-    results where there is one output, else a dict or a list of dicts. The model's own batch size,
-    the first dimension of its inputs, does not matter: samples are put together or taken apart.
+    A batch is a mapping of arrays or a pandas DataFrame with an entry per sample in its columns,
+    or, for a model with one input, an array or a list of samples. The result has the same kind:
+    other columns are kept, outputs are added by their names; for arrays and lists it is an array or
+    a list of results for one output, else a dict or a list of dicts. The batch may differ from the
+    model's batch size, the first dimension of its inputs: it is split or padded.
 
-    Raises NnapiError: BAD_DATA for batches that do not fit, and what loading and compiling raise.
+    Raises NnapiError: BAD_DATA for invalid batches, and the errors of loading and compiling.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Predictor:
         self._columns = dict(columns or {})
         self._cache = cache
         self._key = uuid.uuid4().hex
-        """What its copies in one process share a compiled model by."""
+        """Key of the compiled model that all copies in a process share."""
 
     def __repr__(self) -> str:
         return f"<predictor of {self._model!r}>"
 
     @property
     def compilation(self) -> Compilation:
-        """The model, compiled in this process when it is first needed."""
+        """The compiled model of this process, created at first use."""
         with _compiling:
             compilation = _compiled.pop(self._key, None)
             if compilation is None:
@@ -102,7 +102,7 @@ class Predictor:
             raise bad_data(
                 f"a batch is {type(batch).__name__}; allowed is {message}", "predictor.batch-type"
             )
-        samples = list(batch)  # of an iterator, as Dask's bags have it
+        samples = list(batch)  # may be an iterator, as in Dask's bags
         if not samples:
             return []
         results = _computed(compilation, [samples])
@@ -113,7 +113,7 @@ class Predictor:
     def _of_columns(
         self, compilation: Compilation, batch: Any, names: Iterable[Any], kind: Any = None
     ) -> dict[Any, Any]:
-        """The columns that stay, and the outputs."""
+        """The columns that are not inputs, and the outputs."""
         taken = self._taken(compilation, list(names))
         results = _computed(compilation, [batch[column] for column in taken])
         made = results if kind is None else map(kind, results)
@@ -180,11 +180,11 @@ def _batch_size(compilation: Compilation) -> int:
 
 
 def _run(compilation: Compilation, parts: Sequence[Array], size: int) -> list[Array]:
-    """One run; what is missing to the model's batch size is filled up, and left out again."""
+    """One run; pads samples to the model's batch size and removes the padding from outputs."""
     count = len(parts[0])
     if count < size:
         parts = [np.concatenate([part, np.repeat(part[-1:], size - count, 0)]) for part in parts]
-    compilation.reset()  # a sample knows nothing of the one before
+    compilation.reset()  # samples are independent
     results = compilation.run(*parts)
     results = results if isinstance(results, tuple) else (results,)
     outputs = []
@@ -203,12 +203,10 @@ def _run(compilation: Compilation, parts: Sequence[Array], size: int) -> list[Ar
 
 
 def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
-    """A column as one array of samples, each with the dimensions that the model wants behind the
-    first.
-    """
+    """A column as one array of samples; `dimensions` are those of the model's input."""
     try:
         array = np.asarray(column if isinstance(column, np.ndarray) else list(column))
-        if array.dtype == object:  # arrays within an array
+        if array.dtype == object:  # an array of arrays
             array = np.stack([np.asarray(sample) for sample in array])
     except (TypeError, ValueError) as error:
         raise bad_data(
@@ -216,7 +214,7 @@ def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
         ) from None
     rest = dimensions[1:]
     if array.ndim == len(rest) + 2 and array.shape[1] == 1:
-        array = array[:, 0]  # samples that have the batch size 1 of the model themselves
+        array = array[:, 0]  # samples with the model's own batch dimension of 1
     fits = array.ndim == len(rest) + 1 and all(
         declared in (0, size) for declared, size in zip(rest, array.shape[1:], strict=True)
     )

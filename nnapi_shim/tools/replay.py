@@ -1,6 +1,6 @@
-"""Replay: repeats the calls of a capture on any device, and reports different results.
+"""Replay: repeats the calls of a capture on any device and reports differing results.
 
-The calls go through the C functions, so they run what the program ran.
+It calls the C functions, like the recorded program.
 """
 
 from os import PathLike
@@ -22,18 +22,17 @@ def replay(
     last: bool = False,
     progress: Progress = untold,
 ) -> Replay:
-    """Repeat the calls of a capture in their order, and compare their results.
+    """Repeat the calls of a capture in order and compare their results.
 
     device: a regular expression; the first device whose whole name matches runs everything. By
-        default each device of the capture must be here under its name.
-    last: repeat the call that the program died in, too.
+        default each device of the capture must be available under its name.
+    last: also repeat the call in which the program died.
 
     Integers, quantized and boolean outputs are compared byte by byte; floats may differ by 1e-5
-    plus 5 units in the last place, those of half precision by 5 units of theirs. Timeouts are
-    not set, and nothing is cached where the program had it.
+    plus 5 units in the last place, half-precision floats by 5 units in the last place. Timeouts are
+    not set, and the program's cache folder is not used.
 
-    Raises NnapiError for what is no capture, contradicts itself, or needs a device that is not
-    here.
+    Raises NnapiError for an invalid or inconsistent capture, and for an unavailable device.
     """
     opened = capture if isinstance(capture, Capture) else read(capture)
     runner = Runner(opened, device)
@@ -63,11 +62,11 @@ def _repeat(
 def write_reproducer(
     capture: str | PathLike[str] | Capture, path: str | PathLike[str], *, overwrite: bool = False
 ) -> list[Path]:
-    """Write the calls of a capture as a program of its own: C for a name that ends in `.c`, Python
-    for `.py`. Contents that are too many for a source are in a file beside it; the files written.
+    """Write the calls of a capture as a program, `.c` or `.py`, and return the written files. Large
+    contents go to a file beside it.
 
-    Raises NnapiError for other names, for a file that is there unless `overwrite`, and for what is
-    no capture.
+    Raises NnapiError for other suffixes, for an existing file unless `overwrite`, and for an
+    invalid capture.
     """
     from nnapi_shim.formats.capture.source import write_source
 

@@ -1,7 +1,7 @@
-"""What the functions of a declaration say of themselves: their docstrings, in one line.
+"""Descriptions of the functions of a declaration: their docstrings, in one line.
 
-Those that a factory such as rank_at_most(4, "input") makes are described by the docstring of the
-factory, and by what it was given.
+A function made by a factory such as rank_at_most(4, "input") is described by the docstring and the
+arguments of the factory.
 """
 
 import inspect
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def sentence(function: Callable[..., Any]) -> str:
-    """What a function says of itself, in one line."""
+    """The description of a function, in one line."""
     if isinstance(function, partial):
         arguments = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
         return f"{sentence(function.func)} ({', '.join(arguments)})"
@@ -34,7 +34,7 @@ def sentence(function: Callable[..., Any]) -> str:
 
 
 def _lambda(function: Callable[..., Any]) -> str:
-    """The functions that a lambda calls say what it does; else its operands do."""
+    """The description of a lambda: of the functions that it calls, or else of its operands."""
     called = [
         function.__globals__[name]
         for name in function.__code__.co_names
@@ -50,7 +50,7 @@ def _lambda(function: Callable[..., Any]) -> str:
 
 
 def _levels(since: Mapping[Any, int]) -> str:
-    """Since which feature level each is accepted."""
+    """The first feature level of each key."""
     return ", ".join(f"{key} from level {level}" for key, level in since.items())
 
 

@@ -1,6 +1,6 @@
-"""Files with models, made ready in other runtimes: LiteRT, ONNX Runtime, OpenVINO.
+"""Loads model files into other runtimes: LiteRT, ONNX Runtime, OpenVINO.
 
-Imports little by itself: what a process pays for a runtime is what the runtime costs.
+Imports little, so that memory of a process is that of the runtime.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 
 class Runtime(NamedTuple):
-    """package: as pip knows it. module: as Python does. suffix: of the files that it is given.
-    reads: all that it can read.
+    """A runtime. package: name for pip. module: name of the Python module. suffix: format of
+    exported models. reads: suffixes of all formats that it reads.
     """
 
     package: str
@@ -27,18 +27,18 @@ RUNTIMES = {
 }
 
 Choose = Callable[[int], Sequence[Any]]
-"""The arrays of so many inputs; raises where there are none."""
+"""Number of inputs -> their arrays; raises if there are none."""
 
 
 class Ready(NamedTuple):
-    """run: a run whose arguments are bound. outputs: arrays of the last one."""
+    """A loaded model. run: runs it with bound arguments. outputs: returns those of the last run."""
 
     run: Callable[[], object]
     outputs: Callable[[], list[Any]]
 
 
 def ready(name: str, path: str, choose: Choose, threads: int) -> Ready:
-    """The model in a file, bound to inputs; whatever the runtime raises."""
+    """Load a model file and bind its inputs. Raises any exception of the runtime."""
     make = {"litert": _litert, "onnxruntime": _onnxruntime, "openvino": _openvino}[name]
     return make(path, choose, threads)
 
@@ -92,7 +92,7 @@ def _openvino(path: str, choose: Choose, threads: int) -> Ready:
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",  # else bfloat16 where the processor has it
+        "INFERENCE_PRECISION_HINT": "f32",  # the default is bfloat16 if the processor supports it
     }
     core = openvino.Core()
     model = core.read_model(path)
