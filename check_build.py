@@ -72,28 +72,28 @@ def missing_compiler(variable, default, suffix, package):
 
 def missing_place(folder):
     """Whether the folder, or where it will be made, can be written and has room."""
-    place = Path(folder).resolve()
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        yield f"{place} cannot be written: build in a folder that is yours"
+    parent = Path(folder).resolve()
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        yield f"{parent} cannot be written: build in a folder that is yours"
         return
-    free = shutil.disk_usage(place).free >> 20
+    free = shutil.disk_usage(parent).free >> 20
     if free < NEEDED_MB:
-        yield f"{place} has {free} MB free, {NEEDED_MB} are needed: make room"
+        yield f"{parent} has {free} MB free, {NEEDED_MB} are needed: make room"
 
 
 def main():
     """Print what is missing; the number of things."""
-    found = [
+    problems = [
         *missing_python(),
         *missing_compiler("CC", "cc", ".c", "gcc"),
         *missing_compiler("CXX", "g++", ".cpp", "g++"),
         *missing_place(sys.argv[1] if len(sys.argv) > 1 else "build"),
     ]
-    for line in found:
+    for line in problems:
         print(f"build: {line}", file=sys.stderr)
-    return len(found)
+    return len(problems)
 
 
 if __name__ == "__main__":

@@ -39,11 +39,11 @@ ARGUMENTS = [
 
 def smaller(content: bytes) -> bytes:
     """A PNG with a palette of 256 colours, rare ones among them."""
-    found = io.BytesIO()
+    palette_file = io.BytesIO()
     picture = Image.open(io.BytesIO(content)).convert("RGB")
     picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    picture.save(found, "PNG", optimize=True)
-    return found.getvalue()
+    picture.save(palette_file, "PNG", optimize=True)
+    return palette_file.getvalue()
 
 
 def write(name: str, content: bytes) -> None:
@@ -62,9 +62,9 @@ def of_model(short: str, file: str) -> None:
     charts = {"profile": timed, "bench": bench(path, peers=["litert"], seconds=3.0)}
     if short == "lstm":
         charts["diff"] = diff(path, "nnapi-cpu", "nnapi-reference")
-    for name, found in charts.items():
+    for name, report in charts.items():
         target = OUT / f"{short}-{name}.png"
-        save(chart(found), target, overwrite=True)
+        save(chart(report), target, overwrite=True)
         write(target.name, target.read_bytes())
 
 

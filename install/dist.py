@@ -79,11 +79,11 @@ def make_archive(out: Path) -> Path:
 
 def newest_glibc(files) -> int:
     """The newest version 2.N of the C library that any of these files asks for."""
-    found = {0}
+    versions = {0}
     for path in files:
         if path.is_file():
-            found.update(int(minor) for minor in GLIBC.findall(path.read_bytes()))
-    return max(found)
+            versions.update(int(minor) for minor in GLIBC.findall(path.read_bytes()))
+    return max(versions)
 
 
 def _size(folder: Path) -> int:

@@ -51,9 +51,9 @@ def of_compiler() -> Origin:
     command = shlex.split(os.environ.get("CC") or "cc")
     if any(word.endswith("zig_cc.py") for word in command):
         return of_distribution(metadata.distribution("ziglang"))
-    told = subprocess.check_output([*command, "--version"], text=True).splitlines()[0]
-    version = re.search(r"\d+\.\d+[.\d]*", told)
-    name = "clang" if "clang" in told else "gcc"
+    output = subprocess.check_output([*command, "--version"], text=True).splitlines()[0]
+    version = re.search(r"\d+\.\d+[.\d]*", output)
+    name = "clang" if "clang" in output else "gcc"
     licence = "Apache-2.0 WITH LLVM-exception" if name == "clang" else "GPL-3.0-or-later"
     number = version[0] if version else None
     return Origin(name, number, licence, f"pkg:generic/{name}" + (f"@{number}" if number else ""))
@@ -62,20 +62,20 @@ def of_compiler() -> Origin:
 def of_machine(library: str) -> Origin:
     """A library that was copied from this machine, by the package that it is from."""
     licence = RUNTIMES.get(library.partition(".")[0], "see the package")
-    told = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
-    found = Path(told).resolve()
+    output = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
+    resolved = Path(output).resolve()
     # Packages may name it as it was before /usr held everything.
-    for path in (found, Path("/", *found.parts[2:])):
-        owner = _told("dpkg-query", "--search", str(path))
+    for path in (resolved, Path("/", *resolved.parts[2:])):
+        owner = _output("dpkg-query", "--search", str(path))
         if owner:
             package = owner.partition(": ")[0].partition(",")[0]
-            version = _told("dpkg-query", "--show", "--showformat=${Version}", package)
+            version = _output("dpkg-query", "--show", "--showformat=${Version}", package)
             name, system = package.partition(":")[0], platform.freedesktop_os_release()["ID"]
             return Origin(name, version, licence, f"pkg:deb/{system}/{name}@{version}")
-    return Origin(found.name, None, licence, f"pkg:generic/{found.name}")
+    return Origin(resolved.name, None, licence, f"pkg:generic/{resolved.name}")
 
 
-def _told(*command: str) -> str:
+def _output(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:

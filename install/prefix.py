@@ -50,10 +50,10 @@ def install(prefix: Path, destdir: str = "") -> None:
         else:
             _write_manifest(target, known)
         left = "nothing was installed" if fresh else "what was installed before is as it was"
-        told = "interrupted"
+        reason = "interrupted"
         if isinstance(error, OSError):
-            told = f"{error.filename2 or error.filename}: {error.strerror}"
-        raise SystemExit(f"make install: {told}; {left}") from None
+            reason = f"{error.filename2 or error.filename}: {error.strerror}"
+        raise SystemExit(f"make install: {reason}; {left}") from None
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # from here on it is done in a moment
     for path in files:
         (target / _beside(path)).replace(target / path)

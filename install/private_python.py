@@ -102,15 +102,17 @@ def _install_runtimes(folder: Path) -> None:
     target = folder / "numpy.libs"
     while missing := _missing(folder):
         for name in sorted(missing):
-            found = subprocess.check_output(["cc", f"-print-file-name={name}"], text=True).strip()
-            if not Path(found).is_absolute():
+            path_text = subprocess.check_output(
+                ["cc", f"-print-file-name={name}"], text=True
+            ).strip()
+            if not Path(path_text).is_absolute():
                 raise SystemExit(f"{name}, which numpy needs, is not on this machine")
-            shutil.copy(Path(found).resolve(), target / name)
+            shutil.copy(Path(path_text).resolve(), target / name)
             _strip(target / name)
 
 
 def _missing(folder: Path) -> set[str]:
     """The shared libraries that files in a folder need and that are not there."""
     files = [path for path in folder.rglob("*.so*") if path.is_file()]
-    wanted = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
-    return wanted - {path.name for path in files}
+    dependencies = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
+    return dependencies - {path.name for path in files}

@@ -55,8 +55,8 @@ def main() -> int:
         text=True,
     )
     links = [line for line in done.stderr.splitlines() if line.startswith("ld.lld ")]
-    told = [line for line in done.stderr.splitlines() if line not in links]
-    sys.stderr.write("".join(f"{line}\n" for line in told))
+    messages = [line for line in done.stderr.splitlines() if line not in links]
+    sys.stderr.write("".join(f"{line}\n" for line in messages))
     if done.returncode == 0 and more:
         for line in links:
             linked_with(line, more)

@@ -98,9 +98,9 @@ class Predictor:
             results = _computed(compilation, [batch])
             return results[0] if len(results) == 1 else _by_name(compilation, results)
         if not isinstance(batch, Iterable):
-            message = "a mapping, a DataFrame, an array or a list of samples"
+            kinds = "a mapping, a DataFrame, an array or a list of samples"
             raise bad_data(
-                f"a batch is {type(batch).__name__}; allowed is {message}", "predictor.batch-type"
+                f"a batch is {type(batch).__name__}; allowed is {kinds}", "predictor.batch-type"
             )
         samples = list(batch)  # may be an iterator, as in Dask's bags
         if not samples:

@@ -143,11 +143,11 @@ def broadcast(*arrays: Array) -> list[Array]:
     rank = max(x.ndim for x in arrays)
     sizes = []
     for axis in range(-rank, 0):  # numpy's own functions for it know fewer dimensions than arrays
-        found = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
-        if len(found) > 1:
+        lengths = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
+        if len(lengths) > 1:
             shapes = " and ".join(str(list(x.shape)) for x in arrays)
             raise op_failed(f"dimensions {shapes} do not match", "operation.broadcast")
-        sizes.append(found.pop() if found else 1)
+        sizes.append(lengths.pop() if lengths else 1)
     return [np.broadcast_to(x, sizes) for x in arrays]
 
 

@@ -44,15 +44,15 @@ def detection_postprocessing(op: BoundOperation) -> list[Array]:
     out_scores = np.zeros((batches, rows), np.float32)
     out_boxes = np.zeros((batches, rows, 4), np.float32)
     out_classes = np.zeros((batches, rows), np.int32)
-    found = np.zeros(batches, np.int32)
+    counts = np.zeros(batches, np.int32)
     detect = _per_class if op.use_regular_nms else _best_classes
     for image in range(batches):
         anchors, classes = detect(op, scores[image], boxes[image])
-        count = found[image] = len(anchors)
+        count = counts[image] = len(anchors)
         out_scores[image, :count] = scores[image, anchors, classes]
         out_boxes[image, :count] = boxes[image, anchors]
         out_classes[image, :count] = classes - (not op.is_background_in_label)
-    return [stored(out_scores, op.out_scores), stored(out_boxes, op.out_boxes), out_classes, found]
+    return [stored(out_scores, op.out_scores), stored(out_boxes, op.out_boxes), out_classes, counts]
 
 
 def _decoded(op: BoundOperation) -> Array:

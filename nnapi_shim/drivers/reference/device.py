@@ -53,9 +53,9 @@ class ReferenceDevice:
         except ImportError as error:
             if (error.name or "").startswith("nnapi_shim"):
                 raise
-            found = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
+            state = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
             raise op_failed(
-                f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
+                f"nnapi-reference needs numpy, which cannot be {state}; `pip install numpy` where "
                 "nnapi_shim and cffi are installed, or use nnapi-cpu",
                 "device.needs-numpy",
             ) from None

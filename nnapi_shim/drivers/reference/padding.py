@@ -39,8 +39,8 @@ def padded(values: Array, paddings: Sequence[int], value: object) -> Array:
     pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
     sizes = [before + n + after for n, (before, after) in zip(values.shape, pairs, strict=True)]
     result = np.full(sizes, value, values.dtype)
-    places = [np.arange(n) + before for n, (before, _) in zip(values.shape, pairs, strict=True)]
-    inside = [(place >= 0) & (place < n) for place, n in zip(places, sizes, strict=True)]
-    kept = [place[mask] for place, mask in zip(places, inside, strict=True)]
+    indexes = [np.arange(n) + before for n, (before, _) in zip(values.shape, pairs, strict=True)]
+    inside = [(index >= 0) & (index < n) for index, n in zip(indexes, sizes, strict=True)]
+    kept = [index[mask] for index, mask in zip(indexes, inside, strict=True)]
     result[np.ix_(*kept)] = values[np.ix_(*inside)]
     return result

@@ -97,7 +97,7 @@ class ReferenceExecution:
         main = self._model.main
         require_outputs(main.subgraph, request.outputs)
         operands = main.subgraph.operands
-        given = [
+        inputs = [
             None
             if argument.has_no_value
             else _array(
@@ -106,7 +106,7 @@ class ReferenceExecution:
             ).copy()  # others may write there: what is checked has to be what is used
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
-        run = GraphRun(self._model, main, given, Limits(deadline_ns, self._loop_timeout_ns))
+        run = GraphRun(self._model, main, inputs, Limits(deadline_ns, self._loop_timeout_ns))
         for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
             run.operands[index].dimensions = argument.dimensions
         run.compute()
@@ -145,7 +145,7 @@ class GraphRun:
         self,
         model: ReferencePreparedModel,
         graph: Graph,
-        given: Sequence[Array | None],
+        inputs: Sequence[Array | None],
         limits: Limits,
         depth: int = 0,
     ) -> None:
@@ -162,7 +162,7 @@ class GraphRun:
         ]
         for index, array in graph.constants.items():
             self.operands[index].value = array
-        for index, value in zip(self._graph.input_indexes, given, strict=True):
+        for index, value in zip(self._graph.input_indexes, inputs, strict=True):
             operand = self.operands[index]
             if value is None:
                 self.omitted.add(index)
@@ -176,7 +176,7 @@ class GraphRun:
     def _operations(self) -> Call[None]:
         is_told = vlog.enabled("cpuexe")
         for item in self._graph.operations:
-            place = Place("operation", item.number, OperationType(item.type).name)
+            location = Place("operation", item.number, OperationType(item.type).name)
             try:
                 self._check_deadline()
                 if item.type is OperationType.IF:
@@ -188,10 +188,10 @@ class GraphRun:
                     self._check_deadline()  # numpy has no such limit
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
-                raise trampoline.at_depth(error, place, around) from None
+                raise trampoline.at_depth(error, location, around) from None
             if is_told:
                 shapes = [list(self.operands[index].dimensions) for index in item.outputs]
-                vlog.write("cpuexe", f"nnapi-reference computed {place}: {shapes}")
+                vlog.write("cpuexe", f"nnapi-reference computed {location}: {shapes}")
 
     def outputs(self) -> list[BoundOperand]:
         """The outputs of the graph, computed."""
@@ -264,13 +264,13 @@ class GraphRun:
             raise op_failed("condition is omitted; IF needs it", "operation.input.omitted")
         chosen = then if self._is_true(self.operands[condition].value) else otherwise
         word = "then" if chosen == then else "else"
-        given = [self._given(index) for index in inputs]
-        self._finish(item, (yield self._run_graph(chosen, given, word)))
+        values = [self._input_value(index) for index in inputs]
+        self._finish(item, (yield self._run_graph(chosen, values, word)))
 
     def _while(self, item: hal.Operation) -> Call[None]:
         """As long as condition_model(state): state[:k] = body_model(state); outputs = state[:m]."""
         condition, body, *inputs = item.inputs
-        state = [self._given(index) for index in inputs]
+        state = [self._input_value(index) for index in inputs]
         started = monotonic_ns()
         while True:
             (goes_on,) = yield self._run_graph(condition, state, "condition")
@@ -290,18 +290,18 @@ class GraphRun:
     def _is_true(self, value: Array | None) -> bool:
         return value is not None and bool(value.ravel()[0])
 
-    def _given(self, index: int) -> Array | None:
+    def _input_value(self, index: int) -> Array | None:
         return None if self._is_omitted(index) else self.operands[index].value
 
     def _run_graph(
-        self, model_operand: int, given: Sequence[Array | None], word: str
+        self, model_operand: int, inputs: Sequence[Array | None], word: str
     ) -> Call[list[Array | None]]:
         graph = self._model.referenced[self._graph.operands[model_operand].location.offset]
         try:
-            for index, array in zip(graph.subgraph.input_indexes, given, strict=True):
+            for index, array in zip(graph.subgraph.input_indexes, inputs, strict=True):
                 if array is not None:
                     merge_dimensions(graph.subgraph.operands[index].dimensions, array.shape)
-            run = GraphRun(self._model, graph, given, self._limits, self._depth + 1)
+            run = GraphRun(self._model, graph, inputs, self._limits, self._depth + 1)
             yield run._operations()
         except NnapiError as error:
             raise trampoline.at_depth(error, word, self._depth) from None

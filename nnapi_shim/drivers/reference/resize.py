@@ -41,9 +41,9 @@ def _between_stored(op: BoundOperation) -> Array:
     down, across = _along(rows, down), _along(columns, across)
 
     def product(row: Array, column: Array, share_of_row: Array, share_of_column: Array) -> Array:
-        seen = np.take(np.take(pixels, row, rows.number), column, columns.number)
-        found: Array = seen * share_of_row * share_of_column
-        return found
+        pixels_taken = np.take(np.take(pixels, row, rows.number), column, columns.number)
+        weighted: Array = pixels_taken * share_of_row * share_of_column
+        return weighted
 
     total = product(top, left, 1 - down, 1 - across)
     total += product(bottom, left, down, 1 - across)

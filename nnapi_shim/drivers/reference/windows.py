@@ -40,13 +40,13 @@ class Axis(NamedTuple):
         if self.taps <= self.output * self.size:
             return range(self.taps)
         # A window may be much larger than the image.
-        found: set[int] = set()
+        taps: set[int] = set()
         for window in range(self.output):
             offset = self.head - window * self.stride
             first = max(0, -(-offset // self.dilation))
             end = min(self.taps, (offset + self.size - 1) // self.dilation + 1)
-            found.update(range(first, end))
-        return sorted(found)
+            taps.update(range(first, end))
+        return sorted(taps)
 
     def reached(self, tap: int) -> tuple[slice, slice]:
         """The windows in which a tap lies inside the image, and where in the image."""
@@ -81,7 +81,7 @@ class Windows(NamedTuple):
 
 def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) -> Windows:
     """The windows of a bound operation over image: [batch, height, width, depth]."""
-    found = Windows(
+    result = Windows(
         _axis(
             image.shape[1],
             taps_down,
@@ -101,13 +101,13 @@ def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) 
             op.pad_right,
         ),
     )
-    if found.vertical.output < 1 or found.horizontal.output < 1:
+    if result.vertical.output < 1 or result.horizontal.output < 1:
         raise op_failed(
             f"a filter of {taps_down} x {taps_across} does not fit into the padded image of "
             f"{image.shape[1]} x {image.shape[2]}",
             "operation.window.too-large",
         )
-    return found
+    return result
 
 
 def _axis(
