@@ -48,7 +48,7 @@ SHORT = {
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write operations.md."""
     Path(__file__).with_name("operations.md").write_text("".join(document()))
 
 

@@ -1,4 +1,4 @@
-"""Writes rules.md, the rules that refusals name, from where they are written."""
+"""Writes rules.md, the list of all rules, from the refusals in the sources."""
 
 import ast
 import re
@@ -59,7 +59,7 @@ class Refusal(NamedTuple):
 
 
 def main() -> None:
-    """Write the file beside this one, and say what is wrong with the ids."""
+    """Write rules.md and print problems of the ids."""
     Path(__file__).with_name("rules.md").write_text("".join(document()))
     wrong = problems()
     sys.exit("\n".join(wrong) or None)
@@ -77,7 +77,7 @@ def document() -> Iterator[str]:
 
 
 def problems() -> list[str]:
-    """What is wrong with the ids, a line each: their form, and what differs from the list."""
+    """Problems of the ids, one line each: their form, and differences from the list."""
     by_rule = defaultdict(list)
     for refusal in refusals():
         by_rule[refusal.rule].append(refusal)
@@ -110,7 +110,7 @@ def problems() -> list[str]:
 
 
 def refusals() -> Iterator[Refusal]:
-    """All refusals that have a rule of their own."""
+    """All refusals with a literal rule id."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path == PACKAGE / "errors.py":
             continue
@@ -144,7 +144,7 @@ def _kind(call: ast.Call) -> str:
 
 
 def _refusals(call: ast.Call, function: ast.FunctionDef | None, where: str) -> Iterator[Refusal]:
-    """One, or two where the rule is chosen: `"while.timeout" if is_loop else ...`."""
+    """The refusals of a call: two for a conditional id, `"while.timeout" if is_loop else ...`."""
     kind, arguments = _kind(call), list(call.args)
     code = CODES.get(kind, "")
     if kind == "NnapiError":
@@ -159,7 +159,7 @@ def _refusals(call: ast.Call, function: ast.FunctionDef | None, where: str) -> I
 
 
 def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
-    """Text with what is filled in between braces, such as `rank is {rank}; it must be 4`."""
+    """The message with placeholders in braces, such as `rank is {rank}; it must be 4`."""
     if isinstance(message, ast.Constant):
         return str(message.value)
     if isinstance(message, ast.JoinedStr):
@@ -182,7 +182,7 @@ def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
 
 
 def _short(value: ast.expr) -> str:
-    """The word that says what is filled in."""
+    """The name of a placeholder."""
     if isinstance(value, ast.Call) and value.args:  # such as list(x) and ", ".join(x)
         return _short(value.args[0])
     if isinstance(value, ast.Attribute):
