@@ -95,7 +95,7 @@ def transpose_conv_2d(op: BoundOperation) -> list[Array]:
 def _padding(
     op: BoundOperation, asked: int | None, taps: int, stride: int, head: int, tail: int
 ) -> tuple[int, int]:
-    """Padding before and behind along one axis; `asked`: the size of output_shape.
+    """Padding before and after along one axis; `asked`: the size of output_shape.
 
     SAME: as for a convolution from that size; the tail may become negative. Otherwise none.
     """

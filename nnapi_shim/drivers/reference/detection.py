@@ -33,7 +33,7 @@ def axis_aligned_bbox_transform(op: BoundOperation) -> list[Array]:
 def detection_postprocessing(op: BoundOperation) -> list[Array]:
     """Per image: boxes from anchors and deltas; hard NMS per class, or of the best classes.
 
-    Rows that nothing was found for are 0. Labels are class - 1, or, with is_background_in_label,
+    Unused rows are 0. Labels are class - 1, or, with is_background_in_label,
     the class.
     """
     scores, boxes = reals(op.scores), _decoded(op)
@@ -101,7 +101,7 @@ def _best_classes(op: BoundOperation, scores: Array, boxes: Array) -> tuple[Arra
 # HEATMAP_MAX_KEYPOINT
 
 TOLERANCE = {"f16": 1e-3}
-"""Determinants that count as 0, where it is not 1e-5."""
+"""Threshold below which a determinant counts as 0, if it is not 1e-5."""
 
 
 def heatmap_max_keypoint(op: BoundOperation) -> list[Array]:

@@ -43,9 +43,9 @@ class ReferenceDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> "ReferencePreparedModel":
-        """Nothing to prepare but the constants: the model is interpreted.
+        """Prepare the constants; the model is interpreted.
 
-        Raises OP_FAILED where there is no numpy, MemoryError where there is no room for it.
+        Raises OP_FAILED if numpy is missing, MemoryError if there is not enough memory to load it.
         """
         try:
             load_numpy()

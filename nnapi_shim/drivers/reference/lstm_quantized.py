@@ -111,7 +111,7 @@ def _integers(operand: Any) -> Array:
 
 
 def _multiplier(a: float, b: float, divisor: float) -> float:
-    """Product of two scales over a third in float32, at its ends where it is larger."""
+    """Product of two scales over a third in float32, clamped to finite values."""
     largest = float(np.finfo(np.float32).max)
     quotient = np.float32(a) * np.float32(b) / np.float32(divisor)
     return max(min(float(quotient), largest), -largest)

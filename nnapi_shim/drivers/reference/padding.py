@@ -9,13 +9,13 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def pad(op: BoundOperation) -> list[Array]:
-    """The input with paddings[i] elements in front and behind; they stand for 0."""
+    """The input with paddings[i] elements before and after; they represent 0."""
     return [padded(op.input.value, op.paddings, op.output.zero_point)]
 
 
 def pad_v2(op: BoundOperation) -> list[Array]:
-    """The input with paddings[i] elements pad_value in front and behind; that of a quantized tensor
-    is the lowest 8 bits of pad_value.
+    """The input with paddings[i] elements pad_value before and after; a quantized tensor gets the
+    lowest 8 bits of pad_value.
     """
     value = np.array(op.pad_value).astype(op.input.value.dtype)
     return [padded(op.input.value, op.paddings, value)]

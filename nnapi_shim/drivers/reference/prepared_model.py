@@ -31,13 +31,13 @@ _CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
 class ReferencePreparedModel:
-    """A model and its constants as arrays, copies of those that lie in memory of the program."""
+    """A model and its constants as arrays; constants in the program's memory are copied."""
 
     def __init__(self, model: hal.Model) -> None:
         self.main = Graph(model, model.main)
         self.referenced = [Graph(model, graph) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
-        self._pools = model.pools  # what the constants lie in stays mapped
+        self._pools = model.pools  # keeps the memory of the constants mapped
 
     def createReusableExecution(
         self, request: hal.Request, measure: bool, loop_timeout_ns: int
@@ -103,7 +103,7 @@ class ReferenceExecution:
             else _array(
                 operands[index]._replace(dimensions=argument.dimensions),
                 address.view(argument.address, argument.length),
-            ).copy()  # others may write there: what is checked has to be what is used
+            ).copy()  # others may write to the memory between check and use
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
         run = GraphRun(self._model, main, inputs, Limits(deadline_ns, self._loop_timeout_ns))
@@ -117,7 +117,7 @@ class ReferenceExecution:
         return result
 
     def _written(self, operands: list[BoundOperand]) -> hal.ExecutionResult:
-        """Write the outputs; if a buffer is too small, none, and say which."""
+        """Write the outputs; if buffers are too small, write none and report which ones."""
         pairs = list(zip(operands, self._request.outputs, strict=True))
         shapes = [
             hal.OutputShape(operand.dimensions, hal.byte_size(operand) <= argument.length)
@@ -139,7 +139,7 @@ class Limits(NamedTuple):
 
 
 class GraphRun:
-    """One run of a graph: its operands; those of inputs and of what is computed hold an array."""
+    """One run of a graph; operands hold an array once they have a value."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class GraphRun:
         parameters = declaration.quantization(op)
         check_output_scales(op, parameters)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
-            if not operand.is_model_output:  # what a temporary declares does not count
+            if not operand.is_model_output:  # declared dimensions of temporaries are ignored
                 operand.scale, operand.zero_point = scale, zero_point
         misfit = _check_sizes(op)
         try:
@@ -318,11 +318,11 @@ class GraphRun:
 
 
 def _check_sizes(op: BoundOperation) -> NnapiError | None:
-    """Raise OP_FAILED for outputs that are too large or of too many dimensions, before there are
-    arrays of them.
+    """Raise OP_FAILED for outputs that are too large or have too many dimensions, before arrays are
+    allocated.
 
-    The formulas find by themselves what else is wrong with shapes; the words for it, which every
-    device has, are those that are returned.
+    The formulas detect other errors of shapes themselves; the returned messages are those that all
+    devices use.
     """
     try:
         sizes = op.match.operation.shape(op)
@@ -335,7 +335,7 @@ def _check_sizes(op: BoundOperation) -> NnapiError | None:
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
-    """Give an output what was computed; 0 where a declared size wins and there is no data."""
+    """Set an output to its result; zeros if the declared size is kept although there is no data."""
     set_output(operand, name, array.shape, scale, zero_point)
     operand.value = array if array.size else np.zeros(operand.dimensions, array.dtype)
 

@@ -56,7 +56,7 @@ def reduce_any(op: BoundOperation) -> list[Array]:
 
 
 def _along_axes(op: BoundOperation) -> dict[str, Any]:
-    """How numpy is told along which axes to reduce."""
+    """Arguments of numpy for the axes of a reduction."""
     rank = op.input.value.ndim
     return {"axis": tuple({axis % rank for axis in op.axes}), "keepdims": op.keep_dims > 0}
 

@@ -18,7 +18,7 @@ _plain = {name: getattr(GraphRun, name) for name in ("_step", "_if", "_while", "
 
 
 class _Around(local):
-    """The places that the graph of a thread is run at; outermost first."""
+    """The locations of the graphs that a thread runs, outermost first."""
 
     def __init__(self) -> None:
         self.places: list[str] = []

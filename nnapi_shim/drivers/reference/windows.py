@@ -36,7 +36,7 @@ class Axis(NamedTuple):
     output: int
 
     def reaching(self) -> Sequence[int]:
-        """The taps that lie inside the image in some window; with some more if they are few."""
+        """The taps inside the image in at least one window; may include a few others."""
         if self.taps <= self.output * self.size:
             return range(self.taps)
         # A window may be much larger than the image.
@@ -49,7 +49,7 @@ class Axis(NamedTuple):
         return sorted(taps)
 
     def reached(self, tap: int) -> tuple[slice, slice]:
-        """The windows in which a tap lies inside the image, and where in the image."""
+        """The windows in which a tap is inside the image, and its positions there."""
         offset = tap * self.dilation - self.head
         first = max(0, -(offset // self.stride))
         end = min(self.output, (self.size - 1 - offset) // self.stride + 1)
@@ -67,9 +67,9 @@ class Windows(NamedTuple):
     horizontal: Axis
 
     def taps(self) -> Iterator[tuple[int, int, tuple[slice, ...], tuple[slice, ...]]]:
-        """Per position in the window: (row, column, outputs that see the image there, where).
+        """Per tap: (row, column, outputs whose tap is inside the image, positions in the image).
 
-        Positions at which no output sees the image may be left out.
+        Taps that are outside the image for all outputs may be omitted.
         """
         for i in self.vertical.reaching():
             for j in watched(self.horizontal.reaching()):
