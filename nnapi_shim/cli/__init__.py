@@ -84,7 +84,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else NAME
         message = error.format_message().rstrip(".")
-        return _refuse(f"{message}; `{command} --help` tells more")
+        return _refuse(f"{message}; see `{command} --help`")
     return result if isinstance(result, int) else 0
 
 

@@ -134,6 +134,6 @@ def _verdict(report: "Diff") -> str:
         return "all values are equal"
     item = report.operands[report.first_unequal]
     return (
-        f"all values are as near as is tolerated; the first that are not equal: {item.operation} "
+        f"all values are within the tolerance; the first unequal ones: {item.operation} "
         f"(operation {item.number}), {item.role}"
     )

@@ -73,9 +73,9 @@ def _show(explanation: "Explanation") -> None:
     if explanation.problem:
         write(f"cannot be compiled: {explanation.problem}")
     if explanation.fallback:
-        write(f"what fails on a device that is not built in runs on {explanation.fallback}")
+        write(f"fallback if a device that is not built in fails: {explanation.fallback}")
     for name, reason in explanation.left_out.items():
-        write(f"{name} takes no part: {reason}")
+        write(f"{name} is excluded: {reason}")
     for note in explanation.notes:
         write(f"from the file: {note}")
     write()

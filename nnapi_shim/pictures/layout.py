@@ -79,14 +79,14 @@ class _Layered:
         edges: Sequence[tuple[int, int]],
         inputs: int,
     ) -> None:
-        self.places = [_Node(box, width, height) for box, (width, height) in enumerate(sizes)]
+        self.nodes = [_Node(box, width, height) for box, (width, height) in enumerate(sizes)]
         self.after: list[list[int]] = []
         self.before: list[list[int]] = []
         edges = sorted(set(edges))
         self._into_layers(len(sizes), edges, inputs)
         self._with_passing(edges)
         self.layers: list[list[int]] = []
-        for number, node in enumerate(self.places):
+        for number, node in enumerate(self.nodes):
             while len(self.layers) <= node.layer:
                 self.layers.append([])
             self.layers[node.layer].append(number)
@@ -103,8 +103,8 @@ class _Layered:
         late = anchored | set(order)
         for box in order:
             for second in follow[box]:
-                node = self.places[second]
-                node.layer = max(node.layer, self.places[box].layer + 1)
+                node = self.nodes[second]
+                node.layer = max(node.layer, self.nodes[box].layer + 1)
                 if box in anchored:
                     anchored.add(second)
                 waits[second] -= 1
@@ -112,31 +112,31 @@ class _Layered:
                     order.append(second)
         for box in reversed(order):
             if follow[box] and (box in late or box not in anchored):
-                self.places[box].layer = min(self.places[b].layer for b in follow[box]) - 1
+                self.nodes[box].layer = min(self.nodes[b].layer for b in follow[box]) - 1
 
     def _with_passing(self, edges: Sequence[tuple[int, int]]) -> None:
         """Split edges into parts between adjacent layers; edges of a box share dummy nodes."""
-        self.after = [[] for _ in self.places]
-        self.before = [[] for _ in self.places]
+        self.after = [[] for _ in self.nodes]
+        self.before = [[] for _ in self.nodes]
         passing: dict[tuple[int, int], int] = {}
         for first, second in edges:
             source = first
-            for layer in range(self.places[first].layer + 1, self.places[second].layer):
+            for layer in range(self.nodes[first].layer + 1, self.nodes[second].layer):
                 if (first, layer) not in passing:
-                    if len(self.places) > _MOST_NODES:
+                    if len(self.nodes) > _MOST_NODES:
                         raise bad_data(
                             "the graph is too large for a picture", "tool.graph.too-large"
                         )
-                    passing[first, layer] = len(self.places)
+                    passing[first, layer] = len(self.nodes)
                     self._join(source, self._new(layer))
                 source = passing[first, layer]
             self._join(source, second)
 
     def _new(self, layer: int) -> int:
-        self.places.append(_Node(None, _PASSING, 0.0, layer))
+        self.nodes.append(_Node(None, _PASSING, 0.0, layer))
         self.after.append([])
         self.before.append([])
-        return len(self.places) - 1
+        return len(self.nodes) - 1
 
     def _join(self, first: int, second: int) -> None:
         self.after[first].append(second)
@@ -181,9 +181,9 @@ class _Layered:
                 targets = []
                 for number in layer:
                     # Edges between boxes are straight, edges that span layers bend around them.
-                    others = [self.places[other] for other in neighbours[number]]
+                    others = [self.nodes[other] for other in neighbours[number]]
                     near = [p.x for p in others if p.box is not None] or [p.x for p in others]
-                    targets.append(sum(near) / len(near) if near else self.places[number].x)
+                    targets.append(sum(near) / len(near) if near else self.nodes[number].x)
                 self._put(layer, targets)
 
     def _put(self, layer: Sequence[int], targets: Sequence[float]) -> None:
@@ -194,10 +194,10 @@ class _Layered:
         groups: list[tuple[float, float, list[float]]] = []  # sum, weight, offsets
         offsets = [0.0]
         for left, right in pairwise(layer):
-            a, b = self.places[left], self.places[right]
+            a, b = self.nodes[left], self.nodes[right]
             offsets.append(offsets[-1] + (a.width + b.width) / 2 + BESIDE)
         for number, target, offset in zip(layer, targets, offsets, strict=True):
-            weight = 1.0 if self.places[number].box is None else 50.0
+            weight = 1.0 if self.nodes[number].box is None else 50.0
             total, members = (target - offset) * weight, [offset]
             while groups and groups[-1][0] / groups[-1][1] >= total / weight:
                 before, more, others = groups.pop()
@@ -205,13 +205,13 @@ class _Layered:
             groups.append((total, weight, members))
         centres = (total / weight + o for total, weight, members in groups for o in members)
         for number, x in zip(layer, centres, strict=True):
-            self.places[number].x = x
+            self.nodes[number].x = x
 
     # Columns
 
     def _columns(self, tallest: float) -> list[list[list[int]]]:
         """Split layers into columns of about the same height, where few edges cross."""
-        heights = [max(self.places[n].height for n in layer) for layer in self.layers]
+        heights = [max(self.nodes[n].height for n in layer) for layer in self.layers]
         whole = sum(heights) + BELOW * len(heights)
         count = max(1, round(whole / tallest))
         columns: list[list[list[int]]] = [[]]
@@ -248,14 +248,14 @@ class _Layered:
         bottoms: list[float] = []
         tops = self._lanes_above(columns)
         for at, column in enumerate(columns):
-            everything = [self.places[n] for layer in column for n in layer]
+            everything = [self.nodes[n] for layer in column for n in layer]
             left = min(node.x - node.width / 2 for node in everything)
             right = max(node.x + node.width / 2 for node in everything)
             y = tops
             for layer in column:
-                height = max(self.places[n].height for n in layer)
+                height = max(self.nodes[n].height for n in layer)
                 for n in layer:
-                    node = self.places[n]
+                    node = self.nodes[n]
                     node.x += x - left
                     # Boxes are centred in their layer, dummy nodes span its height.
                     node.y = y + (height - node.height) / 2 if node.box is not None else y
@@ -273,8 +273,8 @@ class _Layered:
         routes = []
         for n, others in enumerate(self.after):
             for other in others:
-                start = (self.places[n].x, self.places[n].y + self.places[n].height)
-                end = (self._port(n, other), self.places[other].y)
+                start = (self.nodes[n].x, self.nodes[n].y + self.nodes[n].height)
+                end = (self._port(n, other), self.nodes[other].y)
                 points: tuple[Point, ...] = (start, end)
                 at = column_of[n]
                 if column_of[other] != at:
@@ -283,13 +283,13 @@ class _Layered:
                     gutter = gutters[at] + _LANE * lane
                     points = (start, (start[0], low), (gutter, low), (gutter, high))
                     points += ((end[0], high), end)
-                routes.append(Route(points, self.places[other].box is not None))
-            if self.places[n].box is None:
-                node = self.places[n]
+                routes.append(Route(points, self.nodes[other].box is not None))
+            if self.nodes[n].box is None:
+                node = self.nodes[n]
                 passed = ((node.x, node.y), (node.x, node.y + node.height))
                 routes.append(Route(passed, False))
         corners = tuple(
-            (node.x - node.width / 2, node.y) for node in self.places if node.box is not None
+            (node.x - node.width / 2, node.y) for node in self.nodes if node.box is not None
         )
         width = x - BETWEEN
         return Layout(corners, tuple(routes), width, tallest)
@@ -303,9 +303,9 @@ class _Layered:
 
     def _port(self, first: int, second: int) -> float:
         """The x position at which an edge enters a box; edges enter side by side, in order."""
-        node, sources = self.places[second], self.before[second]
+        node, sources = self.nodes[second], self.before[second]
         if node.box is None or len(sources) == 1:
             return node.x
-        order = sorted(sources, key=lambda n: self.places[n].x)
+        order = sorted(sources, key=lambda n: self.nodes[n].x)
         apart = min(node.width / (len(order) + 1), 24.0)
         return node.x + (order.index(first) - (len(order) - 1) / 2) * apart

@@ -46,10 +46,10 @@ def bidirectional_sequence_lstm(op: BoundOperation) -> list[Array]:
     for prefix, source in zip(DIRECTIONS, (op.input, backward_input(op)), strict=True):
         order = -1 if prefix == "bw_" else 1
         inputs = _in_time(op, source)[::order]
-        found, *final = _sequence(
+        computed, *final = _sequence(
             op, direction(op, prefix), inputs, None if aux is None else aux[::order]
         )
-        outputs.append(_in_layout(op, found[::order]))
+        outputs.append(_in_layout(op, computed[::order]))
         states += final
     if op.merge_outputs:
         outputs = [np.concatenate(outputs, axis=2)]

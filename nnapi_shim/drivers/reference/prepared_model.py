@@ -149,7 +149,7 @@ class GraphRun:
         limits: Limits,
         depth: int = 0,
     ) -> None:
-        """given: the inputs; None for one that is omitted. depth: graphs around this one."""
+        """inputs: None for an omitted one. depth: number of enclosing graphs."""
         self._model = model
         self._graph = graph.subgraph
         self._limits = limits
@@ -174,7 +174,7 @@ class GraphRun:
         trampoline.run(self._operations())
 
     def _operations(self) -> Call[None]:
-        is_told = vlog.enabled("cpuexe")
+        is_logged = vlog.enabled("cpuexe")
         for item in self._graph.operations:
             location = Place("operation", item.number, OperationType(item.type).name)
             try:
@@ -189,7 +189,7 @@ class GraphRun:
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
                 raise trampoline.at_depth(error, location, around) from None
-            if is_told:
+            if is_logged:
                 shapes = [list(self.operands[index].dimensions) for index in item.outputs]
                 vlog.write("cpuexe", f"nnapi-reference computed {location}: {shapes}")
 

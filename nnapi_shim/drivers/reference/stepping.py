@@ -21,7 +21,7 @@ class _Around(local):
     """The locations of the graphs that a thread runs, outermost first."""
 
     def __init__(self) -> None:
-        self.places: list[str] = []
+        self.path: list[str] = []
 
 
 _around = _Around()
@@ -48,7 +48,7 @@ def _step(self: GraphRun, item: hal.Operation) -> None:
     try:
         _plain["_step"](self, item)
     finally:
-        report(NAME, "", _around.places, _location(item), began, monotonic_ns())
+        report(NAME, "", _around.path, _location(item), began, monotonic_ns())
 
 
 def _if(self: GraphRun, item: hal.Operation) -> Call[None]:
@@ -61,16 +61,16 @@ def _while(self: GraphRun, item: hal.Operation) -> Call[None]:
 
 def _controlling(self: GraphRun, item: hal.Operation, name: str) -> Call[None]:
     began = monotonic_ns()
-    _around.places.append(str(_location(item)))
+    _around.path.append(str(_location(item)))
     try:
         yield from _plain[name](self, item)
     finally:
-        _around.places.pop()
-        report(NAME, "", _around.places, _location(item), began, monotonic_ns())
+        _around.path.pop()
+        report(NAME, "", _around.path, _location(item), began, monotonic_ns())
 
 
 def _run_graph(self: GraphRun, model_operand: int, inputs: Sequence[Any], word: str) -> Call[Any]:
-    path = _around.places
+    path = _around.path
     outside: Where = path[-1]
     path[-1] = f"{outside}, {word}"
     try:
