@@ -1,12 +1,12 @@
-"""Builds libneuralnetworks.so and the half of it that cffi makes, from the public headers.
+"""Builds libneuralnetworks.so and its callback module from the public headers.
 
-The headers in include/ are the only declaration of the C API. What stands in them between two
-marker comments is parsed here, and becomes: the types that Python sees, one `extern "Python"`
-function per API function, the exported C function that calls it, and the linker's version script.
+The headers in include/ are the only declaration of the C API. This script parses the part between
+two marker comments and generates the types for Python, one `extern "Python"` function per API
+function, the exported C function that calls it, and the linker's version script.
 
-libneuralnetworks.so is C alone (nnapi_shim/native/) and refers to no Python: it finds one when it
-is first called. The callbacks are a Python extension module of the stable ABI, which it then loads.
-So one build serves every CPython from 3.10 on.
+libneuralnetworks.so is pure C (nnapi_shim/native/) without a reference to Python; it locates a
+Python at the first call. The callbacks are a Python extension module of the stable ABI, which it
+then loads. One build serves every CPython from 3.10 on.
 
     python build_ffi.py [--out build/lib]
 """
@@ -36,7 +36,7 @@ FLAGS = [
     for machine in ("", f"-{os.uname().machine}")
     if (NATIVE / "flags" / f"{kind}{machine}").exists()
 ]
-"""Files of flags that make a library harder to attack; flags/README.md says how."""
+"""Files with hardening flags; flags/README.md describes them."""
 LIBRARY = "libneuralnetworks.so"
 CALLBACKS = "nnapi_shim_callbacks"
 CALLBACKS_FILE = f"{CALLBACKS}.abi3.so"
@@ -54,25 +54,25 @@ MARKED = re.compile(
     r"/\* nnapi_shim: declarations begin \*/(.*)/\* nnapi_shim: declarations end \*/", re.DOTALL
 )
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-# What the headers take from the C library. pycparser only has to know that these are types.
+# Types that the headers take from the C library; pycparser only needs their names.
 STANDARD_TYPES = "typedef int bool, size_t;" + "".join(
     f"typedef int int{width}_t, uint{width}_t;" for width in (8, 16, 32, 64)
 )
 BEGIN_THREAD = "void py_begin_thread(void)"
-# Functions that native/fast_path.c answers where it can, and calls Python else.
+# Functions that native/fast_path.c handles if it can, and otherwise passes to Python.
 AGAIN = {
     "ANeuralNetworksExecution_compute": "nn_compute",
     "ANeuralNetworksExecution_burstCompute": "nn_burst_compute",
 }
-# What the packages that nnapi_shim imports are called, to find their folders.
+# Packages that nnapi_shim imports, whose folders are recorded.
 REQUIREMENTS = ("_cffi_backend", "numpy", "llvmlite", "numba")
 
 
 class Function:
-    """A function of the C API as its header declares it."""
+    """The header's declaration of a function of the C API."""
 
     def __init__(self, declaration: c_ast.Decl, node: str):
-        """Reads the parsed prototype `declaration`; `node` is its symbol version."""
+        """declaration: the parsed prototype. node: its symbol version."""
         self.name = declaration.name
         self.node = node
         self.returns = to_c(declaration.type.type)
@@ -81,17 +81,17 @@ class Function:
 
     @property
     def is_written_in_python(self) -> bool:
-        """Whether Python answers it; what returns a plain value is in native/values.c."""
+        """Whether Python implements it; native/values.c has functions that return plain values."""
         return self.returns in ("int", "void")
 
     @property
     def callback(self) -> str:
-        """The prototype of its Python function: pointers arrive there as int."""
+        """The prototype of its Python function, which receives pointers as int."""
         return f"{self.returns} py_{self.name}({self._join(self._callback_type)})"
 
     @property
     def member(self) -> str:
-        """Its place in the table of callbacks, nn_calls."""
+        """Its field in the table of callbacks, nn_calls."""
         return f"{self.returns} (*{self.name})({self._join(self._callback_type)});"
 
     @property
@@ -112,7 +112,7 @@ class Function:
 
     @property
     def outputs(self) -> list[str]:
-        """The parameters that take a pointer from the function."""
+        """The parameters through which the function returns a pointer."""
         return [
             parameter.name
             for parameter in self.parameters
@@ -134,7 +134,7 @@ class Function:
 
 
 def is_pointer(parameter: c_ast.Decl) -> bool:
-    """Whether the parameter is a pointer, or an array, which is one, too."""
+    """Whether the parameter is a pointer or an array."""
     return isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl)
 
 
@@ -169,7 +169,7 @@ def read_headers() -> tuple[str, list[Function]]:
 
 
 def version_script(functions: list[Function]) -> str:
-    """Exports exactly the API, under its version nodes."""
+    """The linker's version script, which exports exactly the API."""
     nodes = dict.fromkeys(function.node for function in functions)
     for node in nodes:
         names = "".join(f"    {f.name};\n" for f in functions if f.node == node)
@@ -179,7 +179,7 @@ def version_script(functions: list[Function]) -> str:
 
 
 def calls_header(functions: list[Function]) -> str:
-    """What the two halves share: the table of callbacks."""
+    """The header that both files share: the table of callbacks."""
     members = "".join(f"    {function.member}\n" for function in functions)
     return (
         "#include <stdint.h>\n"
@@ -194,16 +194,16 @@ def calls_header(functions: list[Function]) -> str:
 
 
 def exports_source(functions: list[Function]) -> str:
-    """The exported functions that Python answers."""
+    """The exported functions that Python implements."""
     includes = "".join(f"#include <{header}>\n" for header in HEADERS)
     wrappers = "".join(function.wrapper for function in functions)
     return f'#include <stddef.h>\n{includes}#include "boot.h"\n#include "calls.h"\n{wrappers}'
 
 
 def write_callbacks_source(types: str, functions: list[Function], path: Path) -> None:
-    """Writes the C source that cffi generates, with the table of its functions in it."""
+    """Write the C source that cffi generates, with the table of its functions."""
     members = "".join(f"    .{f.name} = py_{f.name},\n" for f in functions)
-    # A static of cffi's code: set by def_extern().
+    # A static variable of cffi's code, which def_extern() sets.
     entry = "_cffi_externpy__py_{}"
     checks = "".join(
         f"    if ({entry.format(f.name)}.reserved1 == NULL) return {json.dumps(f.name)};\n"
@@ -219,7 +219,7 @@ def write_callbacks_source(types: str, functions: list[Function], path: Path) ->
         "static const struct nn_calls calls = {",
         f"    NN_BUILD, missing, py_begin_thread,\n{members}}};",
         "static uintptr_t calls_address(void) { return (uintptr_t)&calls; }",
-        # Not named as what it calls: a debugger would stop twice at each error.
+        # Its name differs from the called function's, or a debugger would stop twice at each error.
         "static void (*keep)(const char *);",
         "static void store_errors_with(uintptr_t function)",
         "{ keep = (void (*)(const char *))function; }",
@@ -265,7 +265,7 @@ def libpython() -> Path:
 
 
 def compiler_command() -> list[str]:
-    """The compiler and the arguments that all C files have in common."""
+    """The compiler and the common arguments of all C files."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
     return [
         *shlex.split(compiler),
@@ -273,19 +273,19 @@ def compiler_command() -> list[str]:
         *("-shared", "-fPIC", "-O2", "-g", "-DNDEBUG", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
         *("-std=gnu11", "-pthread"),
         "-fno-optimize-sibling-calls",  # a backtrace shows the function that was called
-        f"-ffile-prefix-map={ROOT}=.",  # the same library in whatever folder it is built
+        f"-ffile-prefix-map={ROOT}=.",  # reproducible in any folder
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
         *shlex.split(os.environ.get("CFLAGS", "")),
     ]
 
 
 def linker_options() -> list[str]:
-    """What LDFLAGS adds, and what tells one build from another."""
+    """LDFLAGS, and the flags for the build id."""
     return ["-Wl,--build-id=sha1", *shlex.split(os.environ.get("LDFLAGS", ""))]
 
 
 def compile_library(folder: Path, functions: list[Function], macros: list[str]) -> Path:
-    """Compiles libneuralnetworks.so; `folder` has calls.h, and the results."""
+    """Compile libneuralnetworks.so; `folder` contains calls.h and the results."""
     exports, script = folder / "exports.c", folder / "exports.map"
     in_python = [function for function in functions if function.is_written_in_python]
     exports.write_text(exports_source(in_python))
@@ -299,20 +299,20 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
         *("-Wl,-z,nodelete", "-Wl,-z,defs", *linker_options(), "-ldl"),
         *("-o", folder / LIBRARY),
     ]
-    subprocess.run(command, check=True, cwd=ROOT)  # a folder that debug information names
+    subprocess.run(command, check=True, cwd=ROOT)  # debug information contains the folder
     return folder / LIBRARY
 
 
 def compile_callbacks(
     folder: Path, types: str, functions: list[Function], macros: list[str]
 ) -> Path:
-    """Compiles cffi's half; `folder` has calls.h, and the results."""
+    """Compile the callback module; `folder` contains calls.h and the results."""
     source = folder / f"{CALLBACKS}.c"
     in_python = [function for function in functions if function.is_written_in_python]
     write_callbacks_source(types, in_python, source)
     command = [
         *(*compiler_command(), *macros, f"-DPy_LIMITED_API={STABLE_ABI}", f"-I{folder}"),
-        *(f"-I{python_headers()}", "-Wno-unused-parameter", source),  # in cffi's part
+        *(f"-I{python_headers()}", "-Wno-unused-parameter", source),  # in cffi's code
         *("-Wno-missing-field-initializers", *linker_options()),
         *("-o", folder / CALLBACKS_FILE),
     ]
@@ -321,7 +321,7 @@ def compile_callbacks(
 
 
 def checkout_location(out: Path) -> str:
-    """The location file for a library in a checkout; native/location.c says what it means."""
+    """The location file for a library in a checkout; native/location.c describes the format."""
     folders = dict.fromkeys([ROOT])
     for name in REQUIREMENTS:
         if spec := importlib.util.find_spec(name):
@@ -331,13 +331,13 @@ def checkout_location(out: Path) -> str:
 
 
 def package_version() -> str:
-    """The version of the package, which it is not imported for."""
+    """The version of the package, read without importing it."""
     source = (ROOT / "nnapi_shim" / "__init__.py").read_text()
     return re.search(r'^__version__ = "(.+)"$', source, re.M)[1]
 
 
 def fingerprint(*parts: str) -> str:
-    """A digest of all that the library is made of, but for the folders in which it is made."""
+    """A digest of all build inputs except the folders of the build."""
     text = "\0".join(parts).replace(sys.executable, "python").replace(str(ROOT), ".")
     digest = hashlib.sha256(text.encode())
     for path in (
@@ -351,17 +351,17 @@ def fingerprint(*parts: str) -> str:
 
 
 def replace(path: Path, content: str) -> None:
-    """Writes a file so that readers see the old or the new one, nothing between."""
+    """Write a file atomically."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_text(content)
     new.replace(path)
 
 
 def build(out: Path, location: str | None = None) -> Path:
-    """Builds both halves of the library and its location file into the folder `out`.
+    """Build both files of the library and its location file into the folder `out`.
 
-    location: what the location file says; by default, this checkout and the running environment.
-    Returns the library's path. Does nothing when nothing has changed.
+    location: content of the location file; by default, this checkout and the running environment.
+    Returns the library's path. Does nothing if nothing has changed.
     """
     out.mkdir(parents=True, exist_ok=True)
     out = out.resolve()
@@ -389,7 +389,7 @@ def build(out: Path, location: str | None = None) -> Path:
             (compile_callbacks(folder, types, functions, macros), callbacks),
             (compile_library(folder, functions, macros), library),
         ]
-        record.unlink(missing_ok=True)  # so that a build that ends here is not up to date
+        record.unlink(missing_ok=True)  # an interrupted build is then out of date
         for new, old in built:
             new.replace(old)
     replace(record, location)

@@ -1,7 +1,7 @@
-"""Looks, before the long part of a build, whether everything is there that it needs.
+"""Checks the requirements of a build before its long part.
 
-Runs with any Python 3, before there is an environment. What is missing is told in one line each,
-with what to do; the exit status is then 1.
+Runs with any Python 3, before there is an environment. Each missing requirement is one line with a
+remedy; the exit status is then 1.
 
     python3 check_build.py FOLDER
 """
@@ -17,13 +17,13 @@ import tempfile
 from pathlib import Path
 
 NEEDED_MB = 700
-"""The environment with its packages, objects and libraries."""
+"""Required space: the environment with its packages, objects and libraries."""
 
 OLDEST = (3, 10)
 
 
 def missing_python():
-    """What the running Python lacks to make an environment and to compile against."""
+    """Missing parts of the running Python for an environment and for compiling."""
     if sys.implementation.name != "cpython" or sys.version_info < OLDEST:
         yield (
             f"{sys.executable} is {sys.implementation.name} {sys.version.split()[0]}: CPython "
@@ -45,7 +45,7 @@ def missing_python():
 
 
 def missing_compiler(variable, default, suffix, package):
-    """What the compiler in an environment variable lacks to compile and link a small program."""
+    """Problems of the compiler in an environment variable with a small program."""
     command = shlex.split(os.environ.get(variable) or default)
     if shutil.which(command[0]) is None:
         yield (
@@ -60,7 +60,7 @@ def missing_compiler(variable, default, suffix, package):
             [*command, str(source), "-o", str(Path(folder, "tiny")), "-lm"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            universal_newlines=True,  # noqa: UP021 - Python 3.6 may come here, to be told
+            universal_newlines=True,  # noqa: UP021 - Python 3.6 may run this script
         )
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no word why"])[0]
@@ -71,29 +71,29 @@ def missing_compiler(variable, default, suffix, package):
 
 
 def missing_place(folder):
-    """Whether the folder, or where it will be made, can be written and has room."""
-    place = Path(folder).resolve()
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        yield f"{place} cannot be written: build in a folder that is yours"
+    """Problems of the folder or its nearest existing parent: no write permission, no space."""
+    parent = Path(folder).resolve()
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        yield f"{parent} cannot be written: build in a folder that is yours"
         return
-    free = shutil.disk_usage(place).free >> 20
+    free = shutil.disk_usage(parent).free >> 20
     if free < NEEDED_MB:
-        yield f"{place} has {free} MB free, {NEEDED_MB} are needed: make room"
+        yield f"{parent} has {free} MB free, {NEEDED_MB} are needed: make room"
 
 
 def main():
-    """Print what is missing; the number of things."""
-    found = [
+    """Print all problems and return their number."""
+    problems = [
         *missing_python(),
         *missing_compiler("CC", "cc", ".c", "gcc"),
         *missing_compiler("CXX", "g++", ".cpp", "g++"),
         *missing_place(sys.argv[1] if len(sys.argv) > 1 else "build"),
     ]
-    for line in found:
+    for line in problems:
         print(f"build: {line}", file=sys.stderr)
-    return len(found)
+    return len(problems)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Adds to the wheel what is compiled, the typed methods of Model, the headers, and what finds them.
+"""Adds compiled files, the typed methods of Model, headers and their location files to the wheel.
 
-The wheel serves every CPython from 3.10 on, and any Linux with the C library GLIBC or a newer
-one: it is compiled with zig, which links against that one wherever it runs. With another compiler
-in CC, the wheel is for systems like the one that it was made on. All else is in pyproject.toml.
+The wheel works on every CPython from 3.10 on and any Linux with at least the C library GLIBC: zig
+compiles it and links against that version on any machine. With another compiler in CC, the wheel is
+for systems like the build machine. Everything else is in pyproject.toml.
 """
 
 import fcntl
@@ -22,20 +22,20 @@ ROOT = Path(__file__).resolve().parent
 GLIBC = "2.28"
 PYTHON_TAG = "cp310-abi3"
 
-# In the wheel, what the library needs is two folders up, wherever the wheel is installed.
+# Relative to the library, its package is two folders up in every installed wheel.
 WHEEL_LOCATION = "path=../..\n"
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """hatchling's hook: runs before the files of a wheel are collected."""
+    """hatchling's hook, which runs before the files of a wheel are collected."""
 
     def dependencies(self) -> list[str]:
-        """What the environment of the build has to have."""
+        """The requirements of the build environment."""
         extras = self.metadata.config["project"]["optional-dependencies"]
         return [*extras["build"], "ziglang>=0.13"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compiles; `version` is "editable" where the package stays in the checkout."""
+        """Compile; `version` is "editable" if the package stays in the checkout."""
         sys.path.insert(0, str(ROOT))
         if version == "editable":
             importlib.import_module("build_methods").write()
@@ -49,7 +49,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
             compiler = shlex.join([sys.executable, str(ROOT / "install" / "zig_cc.py")])
             os.environ["CC"] = f"{compiler} -target {machine}-linux-gnu.{GLIBC}"
-            # Debug information would have paths of this machine, in parts of the C library.
+            # Debug information of the C library's parts contains paths of this machine.
             os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
         else:
@@ -57,7 +57,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         compile_into(tree)
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
-        # Beside the metadata of the wheel (PEP 770); the documents of other trees are made of it.
+        # Beside the wheel's metadata (PEP 770); SBOMs of other trees are derived from it.
         sbom, layout = (
             importlib.import_module("install.sbom"),
             importlib.import_module("install.layout"),
@@ -74,13 +74,13 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         }
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """The wheel has its files: another build may begin."""
+        """The wheel is complete: release the build folder for other builds."""
         if version != "editable":
             self._lock.close()
 
 
 def waited_for(tree: Path) -> TextIO:
-    """What keeps other builds from a folder until it is closed; waits for one that goes on."""
+    """A lock on a folder, held until it is closed; waits for other builds."""
     tree.parent.mkdir(parents=True, exist_ok=True)
     lock = tree.with_suffix(".lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -88,13 +88,13 @@ def waited_for(tree: Path) -> TextIO:
 
 
 def compile_into(tree: Path) -> None:
-    """Fills `tree`: in lib/ the library, its companions and the kernels of all tiers; the methods
-    of Model in methods/.
+    """Fill `tree`: the library, its companions and the kernels of all tiers in lib/, the methods of
+    Model in methods/.
     """
     importlib.import_module("build_methods").write(tree / "methods")
     libraries = tree / "lib"
     importlib.import_module("build_ffi").build(libraries, location=WHEEL_LOCATION)
-    # Relative paths: make takes no spaces in names.
+    # Relative paths, because make does not support spaces in names.
     inside = tree.relative_to(ROOT)
     command = ["make", "--silent", "--file", "nnapi_shim/native/companion/companion.mk"]
     variables = [f"LIB_DIR={inside}/lib", f"COMPANION_OBJECT_DIR={inside}/companion"]

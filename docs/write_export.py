@@ -1,4 +1,4 @@
-"""Writes export.md, what each operation becomes in other formats, from the tables of exports."""
+"""Writes export.md, the mapping of operations to other formats, from the tables of exports."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,7 +95,7 @@ vectors of NNAPI.
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write export.md."""
     Path(__file__).with_name("export.md").write_text("".join(document()))
 
 
@@ -109,7 +109,7 @@ def document() -> Iterator[str]:
 
 
 def _cell(rule: Rule) -> str:
-    """What an operation becomes, and a remark; or why it becomes nothing."""
+    """The exported form of an operation and a remark, or the reason why it has none."""
     if rule.lower is None:
         return f"*none*: {rule.why}"
     return f"{rule.target} ({rule.why})" if rule.why else rule.target

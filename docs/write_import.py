@@ -1,4 +1,4 @@
-"""Writes what becomes of the operators of TensorFlow Lite, from the tables of the import."""
+"""Writes import.md, the mapping of TensorFlow Lite operators, from the tables of the import."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,7 +93,7 @@ message names them.
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write import.md."""
     Path(__file__).with_name("import.md").write_text("".join(document()))
 
 

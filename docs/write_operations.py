@@ -48,7 +48,7 @@ SHORT = {
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write operations.md."""
     Path(__file__).with_name("operations.md").write_text("".join(document()))
 
 
@@ -74,8 +74,8 @@ def _operation(declaration: Operation) -> Iterator[str]:
         yield f"- {_form(declaration, accepted)}\n"
     yield "\n"
     if declaration.defaults:
-        given = ", ".join(f"`{name}` {value}" for name, value in declaration.defaults.items())
-        yield f"Values of inputs that a form leaves out: {given}.\n\n"
+        defaults = ", ".join(f"`{name}` {value}" for name, value in declaration.defaults.items())
+        yield f"Values of inputs that a form leaves out: {defaults}.\n\n"
     if declaration.omittable:
         yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
     if declaration.values:
@@ -96,19 +96,19 @@ def _devices(declaration: Operation) -> str:
     name = declaration.type.name.lower()
     if not declaration.types:
         return "Runs on nnapi-cpu and nnapi-reference."
-    places = {
+    registries = {
         "nnapi-cpu": (
             f"nnapi_shim.drivers.cpu.lowering.{family(declaration.type)}",
             f"lower_{name}",
         ),
         "nnapi-reference": (f"nnapi_shim.drivers.reference.{family(declaration.type)}", name),
     }
-    found = [
+    devices = [
         device
-        for device, (module, function) in places.items()
+        for device, (module, function) in registries.items()
         if hasattr(import_module(module), function)
     ]
-    return f"Runs on {' and '.join(found)}."
+    return f"Runs on {' and '.join(devices)}."
 
 
 def _types(declaration: Operation) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Makes the pictures of the pages, docs/pictures, of trained models beside the repository."""
+"""Makes docs/pictures from trained models beside the repository."""
 
 import io
 import signal
@@ -38,16 +38,16 @@ ARGUMENTS = [
 
 
 def smaller(content: bytes) -> bytes:
-    """A PNG with a palette of 256 colours, rare ones among them."""
-    found = io.BytesIO()
+    """A PNG reduced to a palette of 256 colours that keeps rare colours."""
+    palette_file = io.BytesIO()
     picture = Image.open(io.BytesIO(content)).convert("RGB")
     picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    picture.save(found, "PNG", optimize=True)
-    return found.getvalue()
+    picture.save(palette_file, "PNG", optimize=True)
+    return palette_file.getvalue()
 
 
 def write(name: str, content: bytes) -> None:
-    """A picture, and a line that says how large it is."""
+    """Write a picture and print its size."""
     if name.endswith(".png"):
         content = smaller(content)
     output_file.write(OUT / name, content, overwrite=True)
@@ -55,21 +55,21 @@ def write(name: str, content: bytes) -> None:
 
 
 def of_model(short: str, file: str) -> None:
-    """Graph, profile and benchmark of a model."""
+    """Write graph, profile and benchmark of a model."""
     path = str(MODELS / file)
     timed = profile(path, runs=50, warm_up=10)
     write(f"{short}-graph.svg", svg(model_of(path), measured.times(timed), file).encode())
     charts = {"profile": timed, "bench": bench(path, peers=["litert"], seconds=3.0)}
     if short == "lstm":
         charts["diff"] = diff(path, "nnapi-cpu", "nnapi-reference")
-    for name, found in charts.items():
+    for name, report in charts.items():
         target = OUT / f"{short}-{name}.png"
-        save(chart(found), target, overwrite=True)
+        save(chart(report), target, overwrite=True)
         write(target.name, target.read_bytes())
 
 
 def of_model_explorer(file: str) -> None:
-    """The page that `graph` serves, with an operation chosen."""
+    """A screenshot of the page of `graph`, with a selected operation."""
     command = [sys.executable, "-m", "nnapi_shim", "graph", str(MODELS / file)]
     server = subprocess.Popen(
         [*command, "--profile", "--no-open"], stdout=subprocess.PIPE, text=True
@@ -81,7 +81,7 @@ def of_model_explorer(file: str) -> None:
             browser = player.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(address)
-            # A click on a name in the table brings its node to the middle of the view.
+            # A click on a name in the table centres its node in the view.
             row = page.locator("table.results tr").filter(has_text="DEPTHWISE_CONV_2D").first
             row.get_by_text("DEPTHWISE_CONV_2D").click()
             page.wait_for_timeout(2000)
@@ -103,7 +103,7 @@ def middle(page: object) -> tuple[float, float]:
 
 
 def main() -> None:
-    """All of them."""
+    """Make all pictures."""
     OUT.mkdir(exist_ok=True)
     for short, file in NAMES.items():
         of_model(short, file)

@@ -1,4 +1,4 @@
-"""Writes rules.md, the rules that refusals name, from where they are written."""
+"""Writes rules.md, the list of all rules, from the refusals in the sources."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ values. The place comes first: `CONV_2D (operation 4): filter (input 1, operand 
 
 Two ids are not in the tables: `library.start`, a failed start, which C code reports, and
 `driver.refused`, for devices of other people that name no rule.
-"""
+"""  # noqa: E501 - a line of output
 
 FORM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 FILLED = re.compile(r"{[^}]*}")
@@ -59,7 +59,7 @@ class Refusal(NamedTuple):
 
 
 def main() -> None:
-    """Write the file beside this one, and say what is wrong with the ids."""
+    """Write rules.md and print problems of the ids."""
     Path(__file__).with_name("rules.md").write_text("".join(document()))
     wrong = problems()
     sys.exit("\n".join(wrong) or None)
@@ -68,7 +68,7 @@ def main() -> None:
 def document() -> Iterator[str]:
     """The text, piece by piece."""
     yield HEAD
-    rows = sorted({found[:3] for found in refusals()})
+    rows = sorted({refusal[:3] for refusal in refusals()})
     for of, group in groupby(rows, lambda row: row[0].partition(".")[0]):
         yield f"\n## {of}\n\n| Rule | Result | Message |\n|---|---|---|\n"
         for rule, code, message in group:
@@ -77,40 +77,40 @@ def document() -> Iterator[str]:
 
 
 def problems() -> list[str]:
-    """What is wrong with the ids, a line each: their form, and what differs from the list."""
-    found = defaultdict(list)
+    """Problems of the ids, one line each: their form, and differences from the list."""
+    by_rule = defaultdict(list)
     for refusal in refusals():
-        found[refusal.rule].append(refusal)
+        by_rule[refusal.rule].append(refusal)
     wrong = [
         f"{each[0].where}: {rule!r} is no id; one is words with hyphens, between dots"
-        for rule, each in found.items()
+        for rule, each in by_rule.items()
         if not FORM.fullmatch(rule)
     ]
     lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
     listed = {line.removesuffix(" *"): line.endswith(" *") for line in lines}
     if lines != sorted(set(lines)):
         wrong.append(f"{LIST.name} is not sorted, or has a line twice")
-    for rule in sorted(found.keys() | listed.keys()):
-        places = ", ".join(refusal.where for refusal in found[rule])
-        differ = len({(it.code, FILLED.sub("{}", it.message)) for it in found[rule]}) > 1
+    for rule in sorted(by_rule.keys() | listed.keys()):
+        locations = ", ".join(refusal.where for refusal in by_rule[rule])
+        differ = len({(it.code, FILLED.sub("{}", it.message)) for it in by_rule[rule]}) > 1
         if rule not in listed:
             wrong.append(
-                f"{places}: {rule} is new; add it to tests/{LIST.name} if it is meant to be"
+                f"{locations}: {rule} is new; add it to tests/{LIST.name} if it is meant to be"
             )
-        elif not places:
+        elif not locations:
             wrong.append(f"{rule} is gone; take it from tests/{LIST.name} if it is meant to be")
         elif differ and not listed[rule]:
             wrong.append(
-                f"{places}: {rule} has several messages or result codes; two rules have two ids, "
-                f"and one rule that is worded in several ways has ` *` in tests/{LIST.name}"
+                f"{locations}: {rule} has several messages or result codes; two rules have two "
+                f"ids, and one rule that is worded in several ways has ` *` in tests/{LIST.name}"
             )
         elif listed[rule] and not differ:
-            wrong.append(f"{places}: {rule} is worded in one way; tests/{LIST.name} has ` *`")
+            wrong.append(f"{locations}: {rule} is worded in one way; tests/{LIST.name} has ` *`")
     return wrong
 
 
 def refusals() -> Iterator[Refusal]:
-    """All refusals that have a rule of their own."""
+    """All refusals with a literal rule id."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path == PACKAGE / "errors.py":
             continue
@@ -144,14 +144,14 @@ def _kind(call: ast.Call) -> str:
 
 
 def _refusals(call: ast.Call, function: ast.FunctionDef | None, where: str) -> Iterator[Refusal]:
-    """One, or two where the rule is chosen: `"while.timeout" if is_loop else ...`."""
-    kind, given = _kind(call), list(call.args)
+    """The refusals of a call: two for a conditional id, `"while.timeout" if is_loop else ...`."""
+    kind, arguments = _kind(call), list(call.args)
     code = CODES.get(kind, "")
     if kind == "NnapiError":
-        code = ast.unparse(given.pop(0)).removeprefix("ResultCode.")
+        code = ast.unparse(arguments.pop(0)).removeprefix("ResultCode.")
         code = code if code.isupper() else "any"
-    assert len(given) == 2, f"{where}: a refusal has a message and the id of its rule"
-    message, rule = given
+    assert len(arguments) == 2, f"{where}: a refusal has a message and the id of its rule"
+    message, rule = arguments
     for chosen in (rule.body, rule.orelse) if isinstance(rule, ast.IfExp) else (rule,):
         literal = isinstance(chosen, ast.Constant)
         assert literal, f"{where}: the id of a rule is written out, and not computed"
@@ -159,7 +159,7 @@ def _refusals(call: ast.Call, function: ast.FunctionDef | None, where: str) -> I
 
 
 def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
-    """Text with what is filled in between braces, such as `rank is {rank}; it must be 4`."""
+    """The message with placeholders in braces, such as `rank is {rank}; it must be 4`."""
     if isinstance(message, ast.Constant):
         return str(message.value)
     if isinstance(message, ast.JoinedStr):
@@ -182,7 +182,7 @@ def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
 
 
 def _short(value: ast.expr) -> str:
-    """The word that says what is filled in."""
+    """The name of a placeholder."""
     if isinstance(value, ast.Call) and value.args:  # such as list(x) and ", ".join(x)
         return _short(value.args[0])
     if isinstance(value, ast.Attribute):

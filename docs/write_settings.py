@@ -20,7 +20,7 @@ setting when it needs it, most of them at the first call. A program with raised 
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write settings.md."""
     Path(__file__).with_name("settings.md").write_text("".join(document()))
 
 

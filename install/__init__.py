@@ -1,1 +1,1 @@
-"""Where things lie once they are installed, and the packages that hold them."""
+"""Layout of installed files, and the packages that contain them."""

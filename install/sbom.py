@@ -1,7 +1,7 @@
-"""What a wheel or an installed tree holds and what made it, as CycloneDX 1.6 (`make sbom`).
+"""SBOM of a wheel or an installed tree and its build tools, as CycloneDX 1.6 (`make sbom`).
 
-Every ELF file in a tree stands below the component that brought it, with its SHA-256. The same
-files make the same document: it has the time of the sources, and a number made of its content.
+Every ELF file of a tree is listed with its SHA-256 below its component. Documents are reproducible:
+the time is that of the sources, and the serial number is derived from the content.
 """
 
 import hashlib
@@ -28,17 +28,17 @@ from install import origins
 NAME, LICENSE = "nnapi_shim", "Apache-2.0"
 FILE = "nnapi_shim.cdx.json"
 TOOLS = ("numba", "llvmlite", "cffi", "pycparser", "numpy", "hatchling", "cyclonedx-python-lib")
-"""Of Python, what wheels are made with; the compiler is added."""
+"""Python packages that build wheels; the compiler is added."""
 
 
 def wheel_bom(libraries: Path, date: int) -> str:
-    """Of the wheel's content, whose libraries are in a folder; what it requires is not in it."""
+    """The SBOM of a wheel, whose libraries are in a folder; without its requirements."""
     files = [(path, f"{NAME}/lib/{path.name}") for path in elf_files(libraries)]
     return _written(_itself(files), [], ToolRepository(components=_tools()), date)
 
 
 def tree_bom(private: Path, date: int) -> str:
-    """Of an installed tree, whose packages and Python are in the folder `private`."""
+    """The SBOM of an installed tree, whose packages and Python are in the folder `private`."""
     files: dict[origins.Origin, list[tuple[Path, str]]] = {}
     ours: list[tuple[Path, str]] = []
     origin_of = origins.Tree(private)
@@ -94,7 +94,7 @@ def _file(path: Path, inside: str, licence: str, owner: PackageURL) -> Component
 
 
 def _tools() -> Iterator[Component]:
-    """What builds a wheel in this environment."""
+    """The tools that build a wheel in this environment."""
     for name in TOOLS:
         yield _component(origins.of_distribution(metadata.distribution(name)), [])
     yield _component(origins.of_python(), [])

@@ -1,4 +1,4 @@
-"""What finds an installed library: files for pkg-config and CMake, relative to themselves."""
+"""Relocatable pkg-config and CMake files of an installed library."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ LIBRARIES = {
     "log": "Android's log, on stderr",
     "nativewindow": "Hardware buffers of Android, of the BLOB kind",
 }
-"""Library -> what its .pc file says it is."""
+"""Library -> description in its .pc file."""
 
 
 def _filled(template: str, **values: str) -> str:
@@ -22,10 +22,10 @@ def _filled(template: str, **values: str) -> str:
 
 
 def write_package_files(libraries: Path, include: str, companion: str | None = None) -> None:
-    """Writes pkgconfig/ and cmake/ into the folder of the libraries.
+    """Write pkgconfig/ and cmake/ to the folder of the libraries.
 
-    include: the folder of the headers, seen from `libraries`. companion: that of the companions'
-    headers; by default the folder of this name in the other.
+    include: the folder of the headers, relative to `libraries`. companion: that of the companions'
+    headers; by default `companion` in the former.
     """
     companion = companion or f"{include}/companion"
     version = package_version()

@@ -1,7 +1,7 @@
 """zig's C compiler, as CC of a wheel: `python install/zig_cc.py -target x86_64-linux-gnu.2.28 ...`.
 
-zig refuses some flags of linkers that its own linker knows. Here they are left out of what zig is
-asked, and what zig then tells its linker is said once more, with those that it has not said itself.
+zig rejects some linker flags that its own linker supports. This wrapper removes them from zig's
+command line, and then repeats zig's linker command with the missing flags added.
 """
 
 import os
@@ -13,25 +13,25 @@ from pathlib import Path
 ZIG = (sys.executable, "-m", "ziglang")
 REFUSED = {
     "-Wl,-z,separate-code": ["-z", "separate-code"],
-    # What zig adds of the C library is not marked for CET, but only called by name.
+    # zig's parts of the C library are not marked for CET, but are only called directly.
     "-Wl,-z,ibt": ["-z", "force-ibt"],
     "-Wl,-z,shstk": ["-z", "shstk"],
     "-Wl,-init,none": [],  # zig links no start files
     "-Wl,-fini,none": [],
 }
-"""Flag -> what its linker is told."""
+"""Compiler flag -> linker flag."""
 
 
 def expanded(words: list[str]) -> list[str]:
-    """The words, with those of @files in their place."""
+    """The arguments, with @files replaced by their content."""
     files = (shlex.split(Path(w[1:]).read_text()) if w.startswith("@") else [w] for w in words)
     return [word for words in files for word in words]
 
 
 def linked_with(line: str, more: list[str]) -> None:
-    """Links again, with more flags, what zig has linked with the command `line`.
+    """Repeat zig's linker command `line` with more flags.
 
-    Where the names in it have spaces, which zig does not quote, the library stays as it is.
+    If file names contain spaces, which zig does not quote, the library stays unchanged.
     """
     command = line.split()
     output = command.index("-o") + 1
@@ -45,7 +45,7 @@ def linked_with(line: str, more: list[str]) -> None:
 
 
 def main() -> int:
-    """Compiles and links as zig does; its exit status."""
+    """Compile and link with zig; return its exit status."""
     words = expanded(sys.argv[1:])
     more = [flag for word in words for flag in REFUSED.get(word, [])]
     done = subprocess.run(
@@ -55,8 +55,8 @@ def main() -> int:
         text=True,
     )
     links = [line for line in done.stderr.splitlines() if line.startswith("ld.lld ")]
-    told = [line for line in done.stderr.splitlines() if line not in links]
-    sys.stderr.write("".join(f"{line}\n" for line in told))
+    messages = [line for line in done.stderr.splitlines() if line not in links]
+    sys.stderr.write("".join(f"{line}\n" for line in messages))
     if done.returncode == 0 and more:
         for line in links:
             linked_with(line, more)

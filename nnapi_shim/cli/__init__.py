@@ -1,6 +1,6 @@
-"""The command `nnapi-shim`: prints what nnapi_shim.tools find out.
+"""The command `nnapi-shim`, which prints the results of nnapi_shim.tools.
 
-`main` is the entry point. What goes wrong is one line on stderr and exit code 2; Ctrl-C is 130.
+`main` is the entry point. An error is one line on stderr and exit code 2; Ctrl-C is exit code 130.
 """
 
 import io
@@ -30,13 +30,13 @@ EXTRAS = {
     "onnxruntime": "bench",
     "numpy": "",
 }
-"""Package that is imported -> the extra of nnapi_shim that brings it; "" for nnapi_shim itself."""
+"""Imported package -> the extra of nnapi_shim that installs it; "" for nnapi_shim itself."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and return its exit code; arguments: those of the process by default."""
+    """Run a command and return its exit code; arguments: those of the process by default."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names may have what the terminal's letters lack
+        if isinstance(stream, io.TextIOWrapper):  # names may not be encodable
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _leave_stdout()
         return _refuse("nobody reads the output any more")
     except OSError as error:
-        if error.filename is None:  # of stdout, more likely than not
+        if error.filename is None:  # most likely an error of stdout
             _leave_stdout()
         return _refuse(_of_file(error))
     except ImportError as error:
@@ -80,18 +80,18 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise KeyboardInterrupt from None
     except UnreadError:
         raise BrokenPipeError from None
-    except usage_error as error:  # of an argument that is missing, unknown or of no use
+    except usage_error as error:  # a missing, unknown or invalid argument
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else NAME
         message = error.format_message().rstrip(".")
-        return _refuse(f"{message}; `{command} --help` tells more")
+        return _refuse(f"{message}; see `{command} --help`")
     return result if isinstance(result, int) else 0
 
 
 def _refuse(message: str) -> int:
-    """One line on stderr."""
+    """Print one line on stderr and return the exit code."""
     line = one_line(" ".join(message.split()))
-    with suppress(OSError):  # nobody may read that either
+    with suppress(OSError):  # stderr may be closed, too
         print(f"{NAME}: {line}", file=sys.stderr)
     return REFUSED
 
@@ -108,7 +108,7 @@ def _missing(package: str) -> str:
 
 
 def _leave_stdout() -> None:
-    """Let the interpreter not stumble over a closed pipe once more at its end."""
+    """Replace a closed stdout, so that the interpreter's exit does not fail on it."""
     if sys.stdout is None:
         return
     with suppress(OSError, ValueError):

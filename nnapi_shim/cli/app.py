@@ -1,7 +1,6 @@
-"""The typer application: its commands, each from a module of its own.
+"""The typer application and its commands, one module each.
 
-These modules import typer, and what they work with inside the function that needs it: every call
-imports all of them.
+Every call imports all of these modules, so they import only typer at module level.
 """
 
 from typing import Annotated
@@ -36,7 +35,7 @@ COMMANDS = (
     replay,
     config,
 )
-"""In the order in which help lists them."""
+"""The commands, in the order of the help text."""
 
 app = typer.Typer(
     help="Android's Neural Networks API on desktop Linux: models, devices, times and reasons.",
@@ -48,8 +47,8 @@ for _command in COMMANDS:
     app.command(_command.__name__.rstrip("_"))(_command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"nnapi-shim {__version__}")
         raise typer.Exit
 
@@ -57,7 +56,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _all(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """What holds for every command."""
+    """The options of all commands."""

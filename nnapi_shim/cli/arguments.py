@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and what they mean."""
+"""Arguments and options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,19 +9,19 @@ ModelPath = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A .tflite file or a capture, with `#NAME` behind it to choose a signature or one of "
-        "its models, and `@INPUT=SIZE,SIZE...` for other sizes of an input; or a Python file or "
+        help="A .tflite file or a capture, optionally followed by `#NAME` (signature, or model of "
+        "the capture) and `@INPUT=SIZE,SIZE...` (sizes of an input); or a Python file or "
         "`module:attribute` with a model.",
     ),
 ]
 Devices = Annotated[
     str | None,
     typer.Option(
-        "--devices", metavar="A,B", help="Names of the devices that may run it, with commas."
+        "--devices", metavar="A,B", help="Devices that may run the model, separated by commas."
     ),
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", metavar="NAME", help="The device that is to run it.")
+    str | None, typer.Option("--device", metavar="NAME", help="Device that runs the model.")
 ]
 Preference = Annotated[
     str,
@@ -33,14 +33,14 @@ Preference = Annotated[
 ]
 PictureFile = Annotated[
     Path | None,
-    typer.Option("--picture", metavar="FILE.png|.svg", help="Draw it, too."),
+    typer.Option("--picture", metavar="FILE.png|.svg", help="Also draw a chart."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 FAST = "FAST_SINGLE_ANSWER"
 """The default of Preference."""
 
 
-def names(given: str | None) -> list[str] | None:
-    """The names in a list with commas; None for none given."""
-    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+def names(option: str | None) -> list[str] | None:
+    """The names in a comma-separated list; None if the option is missing."""
+    return None if option is None else [name.strip() for name in option.split(",") if name.strip()]

@@ -31,34 +31,38 @@ def bench(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", min=0.001, max=86400, help="For each of what is measured."),
+        typer.Option("--seconds", min=0.001, max=86400, help="Time of each measurement."),
     ] = 2.0,
-    runs: Annotated[int, typer.Option("--runs", min=0, help="So many runs instead.")] = 0,
-    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 5,
+    runs: Annotated[
+        int, typer.Option("--runs", min=0, help="Number of runs, instead of a time.")
+    ] = 0,
+    warm_up: Annotated[
+        int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
+    ] = 5,
     threads: Annotated[
-        str, typer.Option("--threads", metavar="N,M", help="How many run at once.")
+        str, typer.Option("--threads", metavar="N,M", help="Numbers of concurrent threads.")
     ] = "1",
     peers: Annotated[
         list[str] | None,
         typer.Option(
             "--peer",
             metavar="litert|onnxruntime|openvino",
-            help="Measure another runtime in turns with it.",
+            help="Also measure another runtime, in turns.",
         ),
     ] = None,
     peer_threads: Annotated[
         int, typer.Option("--peer-threads", min=1, help="Threads of one run of a peer.")
     ] = 1,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """How fast a model runs: percentiles, throughput, memory; and other runtimes beside it.
+    """Measure latency, throughput and memory of a model, and compare it with other runtimes.
 
-    A peer runs in turns with it; the ratio is its time divided by that of
-    nnapi_shim, with the quartiles of all rounds.
+    A peer runs in turns with nnapi_shim; the ratio is its time divided by that of nnapi_shim, with
+    the quartiles of all rounds.
 
     Example: nnapi-shim bench mobilenet.tflite --peer litert --threads 1,2
     """
@@ -67,7 +71,7 @@ def bench(
 
     require_drawable(picture, force)
     with progress() as tell:
-        found = measure(
+        report = measure(
             model,
             names(devices),
             inputs=inputs or (),
@@ -81,40 +85,40 @@ def bench(
             seed=seed,
             progress=tell,
         )
-    draw(found, picture, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found)
+        _show(report)
 
 
-def _numbers(given: str) -> list[int]:
+def _numbers(option: str) -> list[int]:
     from nnapi_shim.errors import bad_data
 
     try:
-        return [int(number) for number in given.split(",")]
+        return [int(number) for number in option.split(",")]
     except ValueError:
         raise bad_data(
-            f"--threads is {given!r}; it must be numbers with commas, such as 1,2",
+            f"--threads is {option!r}; it must be numbers with commas, such as 1,2",
             "tool.bench.threads-option",
         ) from None
 
 
-def _show(found: "Bench") -> None:
+def _show(report: "Bench") -> None:
     from nnapi_shim.tools.bench import ROUNDS
 
-    devices = ", ".join(dict.fromkeys(found.devices))
+    devices = ", ".join(dict.fromkeys(report.devices))
     write(
-        f"{devices}: loaded in {duration(found.load_seconds)}, compiled in "
-        f"{duration(found.compile_seconds)}, first run {duration(found.first_run_seconds)}"
+        f"{devices}: loaded in {duration(report.load_seconds)}, compiled in "
+        f"{duration(report.compile_seconds)}, first run {duration(report.first_run_seconds)}"
     )
     write()
-    rows = [_row("nnapi_shim", found.latency)]
-    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in found.peers]
+    rows = [_row("nnapi_shim", report.latency)]
+    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in report.peers]
     write_table(
         ("", ">runs", ">min", ">mean", ">p50", ">p90", ">p95", ">p99", ">max", ">deviation"), rows
     )
-    for peer in found.peers:
+    for peer in report.peers:
         faster = "faster" if peer.ratio >= 1 else "slower"
         factor = peer.ratio if peer.ratio >= 1 else 1 / peer.ratio
         near = (
@@ -139,10 +143,10 @@ def _show(found: "Bench") -> None:
                 duration(item.latency.p50),
                 duration(item.latency.p99),
             )
-            for item in found.throughput
+            for item in report.throughput
         ],
     )
-    memory = found.memory
+    memory = report.memory
     if memory.before is not None:
         write()
         write(

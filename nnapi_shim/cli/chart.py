@@ -1,4 +1,4 @@
-"""What --picture of `profile`, `bench` and `diff` does."""
+"""The option --picture of `profile`, `bench` and `diff`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def require_drawable(picture: Path | None, force: bool) -> None:
-    """Refuse, before the work, a picture that could not be drawn or written afterwards."""
+    """Raise before the measurement if the picture cannot be drawn or written."""
     if picture is not None:
         import matplotlib  # noqa: F401
 
@@ -19,10 +19,10 @@ def require_drawable(picture: Path | None, force: bool) -> None:
         require_picture(picture, force)
 
 
-def draw(found: "Profile | Bench | Diff", picture: Path | None, force: bool) -> None:
-    """Write the chart of a report, if one was asked for."""
+def draw(report: "Profile | Bench | Diff", picture: Path | None, force: bool) -> None:
+    """Write the chart of a report, if requested."""
     if picture is None:
         return
     from nnapi_shim.pictures.charts import chart, save
 
-    save(chart(found), picture, force)
+    save(chart(report), picture, force)

@@ -7,8 +7,8 @@ import typer
 from nnapi_shim.cli.output import AsJson, write, write_json
 
 
-def _flag(name: str, told: str) -> object:
-    return typer.Option(name, help=told)
+def _flag(name: str, help: str) -> object:
+    return typer.Option(name, help=help)
 
 
 def config(
@@ -20,15 +20,15 @@ def config(
     pkgconfigdir: Annotated[bool, _flag("--pkgconfigdir", "Folder for PKG_CONFIG_PATH.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What a C program is compiled and linked with; several answers stand in one line.
+    """Print compiler and linker flags for C programs; several values are printed in one line.
 
     Example: gcc program.c $(nnapi-shim config --cflags --libs) -o program
     """
     from nnapi_shim.tools.config import config as find
 
-    found = find()
+    report = find()
     if as_json:
-        write_json(found)
+        write_json(report)
         return
     asked = {
         "cflags": cflags,
@@ -38,9 +38,9 @@ def config(
         "cmakedir": cmakedir,
         "pkgconfigdir": pkgconfigdir,
     }
-    values = found.to_json()
+    values = report.to_json()
     if any(asked.values()):
-        write(" ".join(values[name] for name, wanted in asked.items() if wanted))
+        write(" ".join(values[name] for name, is_asked in asked.items() if is_asked))
     else:
         for name, value in values.items():
             write(f"{name:12} {value}")

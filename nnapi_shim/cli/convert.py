@@ -17,22 +17,22 @@ def convert(
             "--output",
             "-o",
             metavar="FILE",
-            help="What to write; its suffix says in which format: .tflite, .onnx, .c, .py, or "
-            ".json for a summary.",
+            help="Output file; its suffix is the format: .tflite, .onnx, .c, .py, or .json for a "
+            "summary.",
         ),
     ],
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a model in another format. A file that is there already is kept, unless --force.
+    """Write a model in another format. An existing file is kept, unless --force.
 
     Example: nnapi-shim convert capture.zip -o model.tflite
     """
     from nnapi_shim.tools.convert import convert as make
 
-    found = make(model, output, force)
+    converted = make(model, output, force)
     if as_json:
-        write_json(found)
+        write_json(converted)
     else:
-        operations = count(found.operations, "operation")
-        write(f"{found.path}: {operations}, {size(found.bytes)}")
+        operations = count(converted.operations, "operation")
+        write(f"{converted.path}: {operations}, {size(converted.bytes)}")

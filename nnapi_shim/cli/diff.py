@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
 
 DIFFERENT = 1
-"""Exit code where something differs."""
+"""Exit code if results differ."""
 
 
 def diff(
     model: ModelPath,
     devices: Annotated[
         str,
-        typer.Option("--devices", metavar="A,B", help="The two devices; errors are those of A."),
+        typer.Option(
+            "--devices", metavar="A,B", help="The two devices; errors are of A relative to B."
+        ),
     ] = "nnapi-cpu,nnapi-reference",
     inputs: Annotated[
         list[str] | None,
@@ -29,26 +31,26 @@ def diff(
         bool,
         typer.Option(
             "--isolated",
-            help="Give each operation the same inputs on both, so that an error is seen where it "
-            "is made.",
+            help="Give each operation the same inputs on both devices, to locate the operation "
+            "that causes an error.",
         ),
     ] = False,
     absolute: Annotated[
-        float, typer.Option("--atol", min=0, help="Tolerated error of floats.")
+        float, typer.Option("--atol", min=0, help="Absolute tolerance of floats.")
     ] = 1e-4,
     relative: Annotated[
-        float, typer.Option("--rtol", min=0, help="The same, in relation to the value.")
+        float, typer.Option("--rtol", min=0, help="Relative tolerance of floats.")
     ] = 1e-4,
     steps: Annotated[
-        int, typer.Option("--steps", min=0, help="Tolerated steps of quantized values.")
+        int, typer.Option("--steps", min=0, help="Tolerance of quantized values, in steps.")
     ] = 0,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare what two devices compute, operation by operation; exit code 1 if they differ.
+    """Compare the results of two devices, operation by operation; exit code 1 if they differ.
 
     Example: nnapi-shim diff model.tflite --devices npu,nnapi-reference --isolated
     """
@@ -65,7 +67,7 @@ def diff(
         )
     require_drawable(picture, force)
     with progress() as tell:
-        found = find(
+        report = find(
             model,
             chosen[0],
             chosen[1],
@@ -76,26 +78,26 @@ def diff(
             seed=seed,
             progress=tell,
         )
-    draw(found, picture, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found)
-    if not found.is_same:
+        _show(report)
+    if not report.is_same:
         raise typer.Exit(DIFFERENT)
 
 
-def _show(found: "Diff") -> None:
-    how = "each operation with the inputs that A has" if found.is_isolated else "each with its own"
-    write(f"A is {found.a}, B is {found.b}; {how}")
+def _show(report: "Diff") -> None:
+    how = "each operation with the inputs that A has" if report.is_isolated else "each with its own"
+    write(f"A is {report.a}, B is {report.b}; {how}")
     write_table(
         (">#", "operation", "output", ">A-B", ">relative", ">ulps", ">steps", ">unequal", ""),
-        [_row(item) for item in found.operands],
+        [_row(item) for item in report.operands],
     )
-    for text in found.left_out:
+    for text in report.left_out:
         write(f"not compared: {text}")
     write()
-    write(_verdict(found))
+    write(_verdict(report))
 
 
 def _row(item: "OperandDiff") -> tuple[object, ...]:
@@ -103,35 +105,35 @@ def _row(item: "OperandDiff") -> tuple[object, ...]:
     if item.difference is None or item.difference.problem:
         problem = item.problem or (item.difference.problem if item.difference else "")
         return (item.number, item.operation, output, "", "", "", "", "", problem)
-    found = item.difference
+    difference = item.difference
     return (
         item.number,
         item.operation,
         output,
-        found.largest,
-        found.relative,
-        found.ulps,
-        found.steps,
-        f"{found.differing}/{found.elements}",
-        "beyond" if found.is_beyond else "",
+        difference.largest,
+        difference.relative,
+        difference.ulps,
+        difference.steps,
+        f"{difference.differing}/{difference.elements}",
+        "beyond" if difference.is_beyond else "",
     )
 
 
-def _verdict(found: "Diff") -> str:
-    if found.first is not None:
-        item = found.operands[found.first]
-        told = f"{item.operation} (operation {item.number}), {item.role}"
-        place = item.difference
-        if place is None or place.at is None:
-            return f"the first that differs: {told}"
+def _verdict(report: "Diff") -> str:
+    if report.first is not None:
+        item = report.operands[report.first]
+        output = f"{item.operation} (operation {item.number}), {item.role}"
+        difference = item.difference
+        if difference is None or difference.at is None:
+            return f"the first that differs: {output}"
         return (
-            f"the first that differs: {told}; most at {list(place.at)}: "
-            f"{place.a:.9g} and {place.b:.9g}"
+            f"the first that differs: {output}; most at {list(difference.at)}: "
+            f"{difference.a:.9g} and {difference.b:.9g}"
         )
-    if found.first_unequal is None:
+    if report.first_unequal is None:
         return "all values are equal"
-    item = found.operands[found.first_unequal]
+    item = report.operands[report.first_unequal]
     return (
-        f"all values are as near as is tolerated; the first that are not equal: {item.operation} "
+        f"all values are within the tolerance; the first unequal ones: {item.operation} "
         f"(operation {item.number}), {item.role}"
     )

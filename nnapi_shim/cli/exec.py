@@ -13,34 +13,34 @@ def exec_(
         typer.Argument(metavar="-- PROGRAM [ARGUMENT]...", help="The program and its arguments."),
     ],
     trace: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write what happens when (docs/trace.md).")
+        str | None, typer.Option(metavar="FILE", help="Write a trace (docs/trace.md).")
     ] = None,
     capture: Annotated[
         str | None, typer.Option(metavar="FILE", help="Record every call (docs/capture.md).")
     ] = None,
     lint: Annotated[
-        bool, typer.Option("--lint", help="Tell of everything that is wrong with a model at once.")
+        bool, typer.Option("--lint", help="Report all errors of a model at once.")
     ] = False,
     device: Annotated[
         str | None,
-        typer.Option(metavar="REGEX", help="Let only devices be there whose whole name matches."),
+        typer.Option(metavar="REGEX", help="List only devices whose whole name matches."),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="What to say: silent, error, warning, debug; json."),
+        typer.Option(metavar="LEVEL", help="Log level: silent, error, warning, debug; json."),
     ] = None,
     force: Force = False,
 ) -> None:
     """Run an unmodified C program with this library; exit code and signals are the program's.
 
-    `%p` in the name of a file is the number of the process that writes it.
+    `%p` in the name of a file is replaced with the process id.
 
     Example: nnapi-shim exec --trace trace.json --capture capture.zip -- ./program input.bin
     """
     from nnapi_shim import settings
     from nnapi_shim.tools.execute import environment, execute
 
-    made = environment(
+    variables = environment(
         settings.environment(),
         trace=trace,
         capture=capture,
@@ -49,4 +49,4 @@ def exec_(
         log=log,
         overwrite=force,
     )
-    execute(command, made)
+    execute(command, variables)

@@ -38,8 +38,7 @@ def explain(
     preference: Preference = FAST,
     as_json: AsJson = False,
 ) -> None:
-    """Which device runs which operation of a model, why, and why not the others; or what an
-    operation is.
+    """Show which device runs each operation of a model, and why; or describe an operation.
 
     Examples: nnapi-shim explain mobilenet.tflite --devices npu,nnapi-cpu
 
@@ -58,23 +57,26 @@ def explain(
         return
     from nnapi_shim.tools.explain import explain as find
 
-    found = find(what, names(devices), preference=preference)
+    explanation = find(what, names(devices), preference=preference)
     if as_json:
-        write_json(found)
+        write_json(explanation)
     else:
-        _show(found)
+        _show(explanation)
 
 
-def _show(found: "Explanation") -> None:
-    operations, steps = count(len(found.operations), "operation"), count(len(found.steps), "step")
-    write(f"{operations}, {steps}: {found.decision}")
-    if found.problem:
-        write(f"cannot be compiled: {found.problem}")
-    if found.fallback:
-        write(f"what fails on a device that is not built in runs on {found.fallback}")
-    for name, reason in found.left_out.items():
-        write(f"{name} takes no part: {reason}")
-    for note in found.notes:
+def _show(explanation: "Explanation") -> None:
+    operations, steps = (
+        count(len(explanation.operations), "operation"),
+        count(len(explanation.steps), "step"),
+    )
+    write(f"{operations}, {steps}: {explanation.decision}")
+    if explanation.problem:
+        write(f"cannot be compiled: {explanation.problem}")
+    if explanation.fallback:
+        write(f"fallback if a device that is not built in fails: {explanation.fallback}")
+    for name, reason in explanation.left_out.items():
+        write(f"{name} is excluded: {reason}")
+    for note in explanation.notes:
         write(f"from the file: {note}")
     write()
     write_table(
@@ -88,36 +90,36 @@ def _show(found: "Explanation") -> None:
                 item.device or "nothing",
                 item.why,
             )
-            for item in found.operations
+            for item in explanation.operations
         ],
     )
-    for name in found.devices:
-        lines = list(_not_on(name, found))
+    for name in explanation.devices:
+        lines = list(_not_on(name, explanation))
         if lines:
             write()
             write(f"not on {name}:")
             for line in lines:
                 write(f"  {line}")
-    if found.passes:
+    if explanation.passes:
         write()
         write("passes of nnapi-cpu:")
-        for done in found.passes:
-            write(f"  {done.what} ({done.name})")
-    newer = list(_newer(found))
+        for rewrite in explanation.passes:
+            write(f"  {rewrite.what} ({rewrite.name})")
+    newer = list(_newer(explanation))
     if newer:
         write()
         write("newer than feature level 1:")
         for line in newer:
             write(f"  {line}")
-    if len(found.steps) > 1:
-        _show_steps(found)
+    if len(explanation.steps) > 1:
+        _show_steps(explanation)
 
 
-def _not_on(device: str, found: "Explanation") -> Iterator[str]:
-    """Why operations do not run on a device, the same reasons together."""
+def _not_on(device: str, explanation: "Explanation") -> Iterator[str]:
+    """Why operations do not run on a device, grouped by reason."""
     groups: dict[tuple[str, ...], list[int]] = {}
     kinds: dict[tuple[str, ...], list[str]] = {}
-    for item in found.operations:
+    for item in explanation.operations:
         for verdict in item.verdicts:
             if verdict.device == device and not verdict.is_chosen:
                 key = tuple(why.text for why in verdict.reasons)
@@ -127,10 +129,10 @@ def _not_on(device: str, found: "Explanation") -> Iterator[str]:
         yield f"{spans(numbers)} ({', '.join(dict.fromkeys(kinds[key]))}): {'; '.join(key)}"
 
 
-def _newer(found: "Explanation") -> Iterator[str]:
-    """What makes operations newer than level 1: the first reason of a kind, and how many more."""
+def _newer(explanation: "Explanation") -> Iterator[str]:
+    """Why operations need a level above 1: the first reason of a kind, and how many more."""
     groups: dict[str, list[int]] = {}
-    for item in found.operations:
+    for item in explanation.operations:
         kinds: dict[tuple[str, int | None], list[str]] = {}
         for why in item.newer:
             kinds.setdefault((why.rule, why.level), []).append(why.text)
@@ -142,7 +144,7 @@ def _newer(found: "Explanation") -> Iterator[str]:
         yield f"{spans(numbers)} {text}"
 
 
-def _show_steps(found: "Explanation") -> None:
+def _show_steps(explanation: "Explanation") -> None:
     write()
     write_table(
         (">step", "device", ">operations", "which", ">handed in"),
@@ -154,12 +156,12 @@ def _show_steps(found: "Explanation") -> None:
                 spans(step.operations),
                 size(step.bytes_in),
             )
-            for step in found.steps
+            for step in explanation.steps
         ],
     )
     write()
-    hand_overs = count(len(found.hand_overs), "hand-over")
-    write(f"{hand_overs}, {size(found.handed_over_bytes)} in each run:")
+    hand_overs = count(len(explanation.hand_overs), "hand-over")
+    write(f"{hand_overs}, {size(explanation.handed_over_bytes)} in each run:")
     write()
     write_table(
         (">from", "device", ">to", "device", "operand", ">bytes"),
@@ -172,7 +174,7 @@ def _show_steps(found: "Explanation") -> None:
                 f"{shortened(item.operand.name) or item.operand.index} {_operand(item.operand)}",
                 size(item.operand.bytes),
             )
-            for item in found.hand_overs
+            for item in explanation.hand_overs
         ],
     )
 
@@ -182,33 +184,33 @@ def _operand(operand: "OperandInfo") -> str:
     return f"{operand.type}[{sizes}]" if operand.type.startswith("TENSOR") else operand.type
 
 
-def _show_operation(found: "Described") -> None:
-    write(f"{found.name} (code {found.code}, feature level {found.level})")
-    write(found.formula)
-    if found.types:
+def _show_operation(description: "Described") -> None:
+    write(f"{description.name} (code {description.code}, feature level {description.level})")
+    write(description.formula)
+    if description.types:
         write()
-        columns = list(found.types[0].types)
+        columns = list(description.types[0].types)
         write_table(
             (">level", *columns),
-            [(row.level, *[row.types[name].name for name in columns]) for row in found.types],
+            [(row.level, *[row.types[name].name for name in columns]) for row in description.types],
         )
     write()
     write("inputs, and outputs behind ->:")
-    for form in found.forms:
+    for form in description.forms:
         write(f"  level {form.level}: {' '.join(form.inputs)} -> {' '.join(form.outputs)}")
-    if found.defaults:
-        given = ", ".join(f"{name} {value}" for name, value in found.defaults.items())
-        write(f"left out, they are: {given}")
-    if found.omittable:
-        write(f"may be omitted: {', '.join(found.omittable)}")
-    if found.deciding:
-        write(f"decide the shape by their contents: {', '.join(found.deciding)}")
-    empty = "; empty tensors are accepted" if found.takes_empty_tensors else ""
-    write(f"output dimensions: {found.output_dimensions.rstrip('.')}{empty}")
-    write(f"output scale and zero point: {found.output_quantization.rstrip('.')}")
+    if description.defaults:
+        defaults = ", ".join(f"{name} {value}" for name, value in description.defaults.items())
+        write(f"left out, they are: {defaults}")
+    if description.omittable:
+        write(f"may be omitted: {', '.join(description.omittable)}")
+    if description.deciding:
+        write(f"decide the shape by their contents: {', '.join(description.deciding)}")
+    empty = "; empty tensors are accepted" if description.takes_empty_tensors else ""
+    write(f"output dimensions: {description.output_dimensions.rstrip('.')}{empty}")
+    write(f"output scale and zero point: {description.output_quantization.rstrip('.')}")
     for title, sentences in (
-        ("BAD_DATA when it is added, unless", found.rules),
-        ("OP_FAILED when it is run, unless", found.checks),
+        ("BAD_DATA when it is added, unless", description.rules),
+        ("OP_FAILED when it is run, unless", description.checks),
     ):
         if sentences:
             write()

@@ -22,12 +22,14 @@ def graph(
     model: ModelPath,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE.svg", help="Write a picture, serve nothing."),
+        typer.Option(
+            "--output", "-o", metavar="FILE.svg", help="Write a picture instead of serving."
+        ),
     ] = None,
     json: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write what Model Explorer opens, serve nothing."
+            "--json", metavar="FILE", help="Write a Model Explorer graph instead of serving."
         ),
     ] = None,
     node_data: Annotated[
@@ -35,13 +37,16 @@ def graph(
         typer.Option(
             "--node-data",
             metavar="FILE",
-            help='Write the data for its "Add per-node data", serve nothing.',
+            help='Write a file for its "Add per-node data" instead of serving.',
         ),
     ] = None,
     colour: Annotated[
         str | None,
         typer.Option(
-            "--colour", "--color", metavar="BY", help=f"What colours nodes: {', '.join(COLOURS)}."
+            "--colour",
+            "--color",
+            metavar="BY",
+            help=f"Property that colours nodes: {', '.join(COLOURS)}.",
         ),
     ] = None,
     profile: Annotated[
@@ -49,10 +54,10 @@ def graph(
     ] = False,
     diff: Annotated[
         str | None,
-        typer.Option("--diff", metavar="A,B", help="Compare what two devices compute."),
+        typer.Option("--diff", metavar="A,B", help="Compare the results of two devices."),
     ] = None,
     isolated: Annotated[
-        bool, typer.Option("--isolated", help="Each operation by itself, as in `diff`.")
+        bool, typer.Option("--isolated", help="Compare each operation alone, as in `diff`.")
     ] = False,
     inputs: Annotated[
         list[str] | None,
@@ -62,17 +67,17 @@ def graph(
     port: Annotated[
         int | None,
         typer.Option(
-            "--port", metavar="N", min=1, max=65535, help="Of the server; else one that is free."
+            "--port", metavar="N", min=1, max=65535, help="Port of the server; default: a free one."
         ),
     ] = None,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Do not open the browser, tell the address alone.")
+        bool, typer.Option("--no-open", help="Print the address and do not open the browser.")
     ] = False,
     force: Force = False,
 ) -> None:
     """Show a model in Google's Model Explorer, or write it as a picture.
 
-    Each operation has the colour of its device, its time, its error or its partition.
+    The colour of an operation shows its device, time, error or partition.
 
     Examples: nnapi-shim graph model.tflite --profile --diff nnapi-cpu,nnapi-reference
 
@@ -83,7 +88,7 @@ def graph(
     from nnapi_shim.tools.model_source import model_of, name_of
 
     if json is not None or node_data is not None or output is None:
-        import model_explorer  # noqa: F401  # is missing before anything is measured
+        import model_explorer  # noqa: F401  # fails before the measurement if it is missing
 
     by = _colour(colour, profile, diff)
     files = [path for path in (output, json, node_data) if path is not None]
@@ -91,12 +96,12 @@ def graph(
         raise bad_data(f"{output} is no .svg file", "tool.graph.suffix")
     for path in files:
         require_free(path, force)
-    found = model_of(model)
+    loaded = model_of(model)
     name = name_of(model)
-    all_shades = _shades(found, by, profile, diff, isolated, inputs or [], names(device))
+    all_shades = _shades(loaded, by, profile, diff, isolated, inputs or [], names(device))
     first = next((shades for shades in all_shades if shades.name == by), None)
     if files:
-        contents = _contents(found, name, first, output, json, node_data)
+        contents = _contents(loaded, name, first, output, json, node_data)
         write_all(contents, force)
         for path in files:
             write(f"{path}: {len(contents[path])} bytes")
@@ -104,7 +109,7 @@ def graph(
     from nnapi_shim.pictures.explorer.server import serve
 
     all_shades.sort(key=lambda shades: shades.name != by)
-    serve(found, name, all_shades, port=port, opens=not no_open, tell=_tell)
+    serve(loaded, name, all_shades, port=port, opens=not no_open, tell=_tell)
 
 
 def _contents(
@@ -115,7 +120,7 @@ def _contents(
     json: Path | None,
     node_data: Path | None,
 ) -> "dict[Target, bytes]":
-    """The files that were asked for; shades: what colours nodes, None for nothing."""
+    """The requested files; shades: colours of nodes, or None."""
     from nnapi_shim.errors import bad_data
 
     contents: dict[Target, bytes] = {}
@@ -140,20 +145,20 @@ def _contents(
 
 def _tell(address: str) -> None:
     write(f"{address}\nCtrl-C ends it.")
-    sys.stdout.flush()  # a program that reads it waits for it
+    sys.stdout.flush()  # a program may wait for the address
 
 
-def _colour(given: str | None, profile: bool, diff: str | None) -> str:
-    """What colours nodes: what was asked to be measured, unless it is said."""
+def _colour(option: str | None, profile: bool, diff: str | None) -> str:
+    """The property that colours nodes; by default the requested measurement."""
     from nnapi_shim.errors import bad_data
 
-    if given is None:
+    if option is None:
         return "error" if diff is not None else "time" if profile else "device"
-    if given not in COLOURS:
+    if option not in COLOURS:
         raise bad_data(
-            f"--colour is {given!r}; allowed are {', '.join(COLOURS)}", "tool.graph.colour-option"
+            f"--colour is {option!r}; allowed are {', '.join(COLOURS)}", "tool.graph.colour-option"
         )
-    return given
+    return option
 
 
 def _shades(
@@ -165,7 +170,7 @@ def _shades(
     inputs: list[str],
     devices: list[str] | None,
 ) -> "list[Shades]":
-    """Everything that is known of the operations, or was asked to be measured."""
+    """The colours by device, partition and the requested measurements."""
     from nnapi_shim.errors import bad_data
     from nnapi_shim.pictures import measured
     from nnapi_shim.tools.explain import explain
@@ -177,21 +182,21 @@ def _shades(
             "tool.graph.diff-option",
         )
     explained = explain(model, devices)
-    found = [measured.devices(explained), measured.partitions(explained)]
+    all_shades = [measured.devices(explained), measured.partitions(explained)]
     with progress() as tell:
         if profile or by == "time":
             from nnapi_shim.tools.profile import profile as time
 
             timed = time(model, devices, inputs=inputs, against_peaks=False, progress=tell)
-            found.append(measured.times(timed))
+            all_shades.append(measured.times(timed))
         if diff is not None or by == "error":
             from nnapi_shim.tools.diff import diff as compare
 
-            found.append(
+            all_shades.append(
                 measured.errors(
                     compare(
                         model, compared[0], compared[1], inputs, isolated=isolated, progress=tell
                     )
                 )
             )
-    return found
+    return all_shades

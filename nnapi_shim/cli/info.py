@@ -5,22 +5,22 @@ from nnapi_shim.tools.info import Info
 
 
 def info(as_json: AsJson = False) -> None:
-    """Devices, processor, versions, settings in force and where they come from, folders.
+    """Show devices, processor, versions, settings and their origin, folders.
 
     Example: nnapi-shim info --json
     """
     from nnapi_shim.tools.info import info as find
 
-    found = find()
+    report = find()
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found)
+        _show(report)
 
 
-def _show(found: Info) -> None:
-    own = found.processor
-    write(f"nnapi_shim {found.version}, Python {found.python}, {found.system}")
+def _show(report: Info) -> None:
+    cpu = report.processor
+    write(f"nnapi_shim {report.version}, Python {report.python}, {report.system}")
     write()
     write_table(
         ("device", "type", "version", ">level", "written for", ">time", ">power", "extensions"),
@@ -35,33 +35,33 @@ def _show(found: Info) -> None:
                 _range(device.power_usage),
                 device.problem or ", ".join(device.extensions),
             )
-            for device in found.devices
+            for device in report.devices
         ],
     )
     write()
-    features = ", ".join(own.features)
-    write(f"processor  {own.name} ({own.architecture}), {own.count} usable; {features}")
-    if own.problem:
-        write(f"kernels    none: {own.problem}")
+    features = ", ".join(cpu.features)
+    write(f"processor  {cpu.name} ({cpu.architecture}), {cpu.count} usable; {features}")
+    if cpu.problem:
+        write(f"kernels    none: {cpu.problem}")
     else:
-        runs = ", ".join(own.tiers)
-        write(f"kernels    tier {own.tier} of {runs}; {own.kernels or 'compiled when needed'}")
-    for name, path in found.paths.items():
+        runs = ", ".join(cpu.tiers)
+        write(f"kernels    tier {cpu.tier} of {runs}; {cpu.kernels or 'compiled when needed'}")
+    for name, path in report.paths.items():
         write(f"{name:10} {path or 'not built'}")
     write()
     write_table(
         ("package", "version"),
-        [(name, version or "not installed") for name, version in found.packages.items()],
+        [(name, version or "not installed") for name, version in report.packages.items()],
     )
     write()
     write_table(
         ("setting", "value", "from"),
-        [(setting.name, setting.value, setting.origin) for setting in found.settings],
+        [(setting.name, setting.value, setting.origin) for setting in report.settings],
     )
 
 
 def _range(figures: dict[str, float]) -> str:
-    """The figures of all types, which are the same one more often than not."""
+    """The range of the figures of all types."""
     if not figures:
         return ""
     low, high = min(figures.values()), max(figures.values())

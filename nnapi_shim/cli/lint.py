@@ -5,28 +5,28 @@ import typer
 from nnapi_shim.cli.arguments import ModelPath
 from nnapi_shim.cli.output import AsJson, count, write, write_json
 
-FOUND = 1
-"""Exit code where something is wrong."""
+PROBLEMS = 1
+"""Exit code if there are errors."""
 
 
 def lint(model: ModelPath, as_json: AsJson = False) -> None:
-    """Everything that is wrong with a model, each with its rule; exit code 1 if something is.
+    """Report all problems of a model with their rules; exit code 1 if there are errors.
 
-    Of a Python file, the model need not be finished.
+    The model of a Python file may be unfinished.
 
     Example: nnapi-shim lint model.py:broken --json
     """
     from nnapi_shim.tools.lint import lint as find
 
-    found = find(model)
+    report = find(model)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        for item in found.findings:
+        for item in report.findings:
             code = f"{item.code.name}: " if item.code is not None else ""
             rule = f" [{item.rule}]" if item.rule else ""
             write(f"{item.severity}: {code}{item.message}{rule}")
-        warnings = len(found.findings) - found.errors
-        write(f"{count(found.errors, 'error')}, {count(warnings, 'warning')}")
-    if found.errors:
-        raise typer.Exit(FOUND)
+        warnings = len(report.findings) - report.errors
+        write(f"{count(report.errors, 'error')}, {count(warnings, 'warning')}")
+    if report.errors:
+        raise typer.Exit(PROBLEMS)

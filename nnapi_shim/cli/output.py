@@ -1,6 +1,6 @@
-"""How commands write: tables for people, JSON for programs, progress on a terminal's stderr.
+"""Output of commands: tables for people, JSON for programs, progress on a terminal's stderr.
 
-Where stdout is no terminal, text is plain: no colours, no frames, and lines as long as they need.
+If stdout is not a terminal, text is plain: no colours, no frames, no wrapped lines.
 """
 
 import io
@@ -17,24 +17,24 @@ from nnapi_shim.log import one_line
 from nnapi_shim.tools.report import Progress, Report, untold
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-"""The option that every command has which prints data."""
+"""The option of all commands that print data."""
 
 _REDRAWN_S = 0.1
-"""How long progress stays as it is, in seconds."""
+"""Shortest time between two updates of the progress bar, in seconds."""
 
 _LONGEST_NAME = 48
-"""Letters of a name that a table shows."""
+"""Longest name in a table, in characters."""
 
 _WIDE = 1 << 14
-"""Columns of text that no terminal shows."""
+"""Line width of output that is not wrapped."""
 
 
 class UnreadError(Exception):
-    """Stdout is closed. No OSError: typer would end the process for it."""
+    """Stdout is closed. Not an OSError, because typer would end the process."""
 
 
 def write(text: str = "") -> None:
-    """A line, or several, on stdout; control characters in it are written as escapes."""
+    """Write one or several lines to stdout, with control characters as escapes."""
     _put("\n".join(map(one_line, text.split("\n"))))
 
 
@@ -48,12 +48,12 @@ def _put(text: str) -> None:
 
 
 def write_json(report: Report) -> None:
-    """A report as JSON on stdout."""
+    """Write a report as JSON to stdout."""
     write(json.dumps(report.to_json(), indent=2))
 
 
 def cell(value: Any) -> str:
-    """A value as it stands in a table; what models and drivers say has no control characters."""
+    """A value as table text, without control characters."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -64,8 +64,8 @@ def cell(value: Any) -> str:
 
 
 def shortened(name: str) -> str:
-    """A name for a table: of a long one, as converters make them of all that they fused, its ends.
-    JSON has the whole.
+    """A name for a table; a long one, such as converters make of fused operations, is cut in the
+    middle. JSON has the whole name.
     """
     if len(name) <= _LONGEST_NAME:
         return name
@@ -74,7 +74,7 @@ def shortened(name: str) -> str:
 
 
 def size(bytes: int | None) -> str:
-    """A number of bytes, such as `1.5 MB`; `unknown` for one that a run decides."""
+    """A number of bytes, such as `1.5 MB`; `unknown` for None."""
     if bytes is None:
         return "unknown"
     for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -92,22 +92,22 @@ def duration(seconds: float) -> str:
 
 
 def rate(value: float | None, unit: str) -> str:
-    """So much in a second, such as `41.2 GB/s`; `unknown` for none."""
+    """A rate, such as `41.2 GB/s`; `unknown` for None."""
     return "unknown" if value is None else f"{value / 1e9:.3g} G{unit}"
 
 
 def percent(share: float | None) -> str:
-    """A share, such as `12.5%`; nothing for None."""
+    """A share, such as `12.5%`; "" for None."""
     return "" if share is None else f"{100 * share:.1f}%"
 
 
 def count(number: int, what: str) -> str:
-    """Such as `1 step`, `2 steps`."""
+    """A number with a noun, such as `1 step`, `2 steps`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Numbers with those in a row together, such as `0-3, 7`."""
+    """Numbers with consecutive ones as ranges, such as `0-3, 7`."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and parts[-1][1] == number - 1:
@@ -118,7 +118,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """A table on stdout. A column whose heading begins with `>` is aligned to the right."""
+    """Write a table to stdout. A column whose heading begins with `>` is right-aligned."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -161,14 +161,14 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A bar on stderr while work goes on; nothing where stderr is no terminal."""
+    """A progress bar on stderr; none if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield untold
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    # Drawn when it is told, and not by a thread: what goes on may be measured.
+    # Callbacks draw the bar, because a drawing thread would disturb measurements.
     with Bar(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=None)
         drawn = [0.0]

@@ -30,28 +30,32 @@ def profile(
         list[str] | None,
         typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many are observed.")] = 20,
-    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Number of observed runs.")] = 20,
+    warm_up: Annotated[
+        int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
+    ] = 3,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Show the steps of each operation, too.")
+        bool, typer.Option("--steps", help="Also show the steps of each operation.")
     ] = False,
     top: Annotated[
-        int, typer.Option("--top", metavar="K", min=0, help="Only the K slowest operations.")
+        int, typer.Option("--top", metavar="K", min=0, help="Show only the K slowest operations.")
     ] = 0,
     no_peaks: Annotated[
-        bool, typer.Option("--no-peaks", help="Do not measure what the machine reaches.")
+        bool, typer.Option("--no-peaks", help="Do not measure the machine's peaks.")
     ] = False,
     trace: Annotated[
         Path | None,
-        typer.Option("--trace", metavar="FILE.json", help="File for Perfetto (ui.perfetto.dev)."),
+        typer.Option(
+            "--trace", metavar="FILE.json", help="Write a trace for Perfetto (ui.perfetto.dev)."
+        ),
     ] = None,
     force: Force = False,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Where the time of a run goes: per operation, against what the machine reaches.
+    """Measure the time of each operation, and compare it with the machine's peaks.
 
     Example: nnapi-shim profile mobilenet.tflite --top 10 --trace profile.json
     """
@@ -63,7 +67,7 @@ def profile(
         require_free(trace, force)
     require_drawable(picture, force)
     with progress() as tell:
-        found = find(
+        report = find(
             model,
             names(devices),
             inputs=inputs or (),
@@ -75,28 +79,28 @@ def profile(
             progress=tell,
         )
     if trace is not None:
-        found.save_trace(trace, force)
-    draw(found, picture, force)
+        report.save_trace(trace, force)
+    draw(report, picture, force)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found, steps, top)
+        _show(report, steps, top)
 
 
-def _show(found: "Profile", steps: bool, top: int) -> None:
-    devices = ", ".join(dict.fromkeys(found.devices))
+def _show(report: "Profile", steps: bool, top: int) -> None:
+    devices = ", ".join(dict.fromkeys(report.devices))
     write(
-        f"{devices}: {duration(found.run_seconds)} in a run, {duration(found.observed_seconds)} "
-        f"while each step is timed; medians of {count(found.runs, 'run')}"
+        f"{devices}: {duration(report.run_seconds)} in a run, {duration(report.observed_seconds)} "
+        f"while each step is timed; medians of {count(report.runs, 'run')}"
     )
-    if found.peaks is not None:
-        measured = found.peaks
+    if report.peaks is not None:
+        measured = report.peaks
         write(
             f"peaks of this machine: {rate(measured.float32, 'FLOP/s')} in float32, "
             f"{rate(measured.int8, 'OP/s')} in int8, {rate(measured.bytes, 'B/s')}"
         )
     write()
-    shown = list(found.operations)
+    shown = list(report.operations)
     if top:
         shown = sorted(shown, key=lambda item: -(item.seconds or 0.0))[:top]
     rows: list[tuple[object, ...]] = []
@@ -117,7 +121,7 @@ def _show(found: "Profile", steps: bool, top: int) -> None:
         ("operation", ">count", ">time", ">share"),
         [
             (kind.name, kind.count, duration(kind.seconds), percent(kind.share))
-            for kind in found.kinds
+            for kind in report.kinds
         ],
     )
 

@@ -12,58 +12,60 @@ if TYPE_CHECKING:
     from nnapi_shim.tools.replay import Replay
 
 DIFFERENT = 1
-"""Exit code where something came out differently."""
+"""Exit code if results differ."""
 
 
 def replay(
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A file of a capture.")],
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A capture file.")],
     device: Annotated[
         str | None,
         typer.Option(metavar="REGEX", help="Run everything on the first device that matches."),
     ] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="Repeat the call that the program died in, too.")
+        bool, typer.Option("--last", help="Also repeat the call in which the program died.")
     ] = False,
     to_c: Annotated[
         Path | None,
-        typer.Option("--to-c", metavar="FILE", help="Write the calls as a C program, and stop."),
+        typer.Option("--to-c", metavar="FILE", help="Write the calls as a C program and exit."),
     ] = None,
     to_python: Annotated[
         Path | None,
-        typer.Option("--to-python", metavar="FILE", help="Write them as a Python program."),
+        typer.Option(
+            "--to-python", metavar="FILE", help="Write the calls as a Python program and exit."
+        ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the calls that a program has made, and compare results; exit code 1 if they differ,
-    or if no call can be repeated.
+    """Repeat the calls of a program and compare results; exit code 1 if they differ, or if no call
+    can be repeated.
 
     Example: nnapi-shim replay capture.zip --device nnapi-reference
     """
     from nnapi_shim.tools.replay import replay as repeat
     from nnapi_shim.tools.replay import write_reproducer
 
-    wanted = [path for path in (to_c, to_python) if path is not None]
+    sources = [path for path in (to_c, to_python) if path is not None]
     for path, suffix in ((to_c, ".c"), (to_python, ".py")):
         if path is not None and path.suffix != suffix:
             raise typer.BadParameter(f"{path} does not end in {suffix}")
-    for path in wanted:
+    for path in sources:
         for written in write_reproducer(capture, path, overwrite=force):
             write(str(written))
-    if wanted:
+    if sources:
         return
     with progress() as tell:
-        found = repeat(capture, device, last=last, progress=tell)
+        report = repeat(capture, device, last=last, progress=tell)
     if as_json:
-        write_json(found)
+        write_json(report)
     else:
-        _show(found, last)
-    if found.differences or (found.calls and not found.repeated):
+        _show(report, last)
+    if report.differences or (report.calls and not report.repeated):
         raise typer.Exit(DIFFERENT)
 
 
-def _show(found: "Replay", last: bool) -> None:
-    if found.differences:
+def _show(report: "Replay", last: bool) -> None:
+    if report.differences:
         write_table(
             (">call", "function", "what", "was", "is", ">of", ">differ", ">largest"),
             [
@@ -77,18 +79,18 @@ def _show(found: "Replay", last: bool) -> None:
                     item.differing or None,
                     item.largest,
                 )
-                for item in found.differences
+                for item in report.differences
             ],
         )
-    for line in found.skipped:
+    for line in report.skipped:
         write(f"not repeated: {line}")
-    if not found.is_complete:
+    if not report.is_complete:
         write("the capture has no end: the program was stopped, or the file was cut")
-    if found.died_in:
-        write(f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}")
-    where = f" on {found.device}" if found.device else ""
+    if report.died_in:
+        write(f"the program ended in {report.died_in}{'' if last else ', which is not repeated'}")
+    where = f" on {report.device}" if report.device else ""
     write(
-        f"{count(found.repeated, 'call')} of {found.calls} repeated{where}: "
-        f"{count(found.executions, 'computation')}, {count(found.outputs, 'output')} compared, "
-        f"{count(len(found.differences), 'difference')}"
+        f"{count(report.repeated, 'call')} of {report.calls} repeated{where}: "
+        f"{count(report.executions, 'computation')}, {count(report.outputs, 'output')} compared, "
+        f"{count(len(report.differences), 'difference')}"
     )

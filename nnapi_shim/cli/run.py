@@ -20,41 +20,42 @@ def run(
             "--input",
             "-i",
             metavar="FILE|NAME=FILE",
-            help="An array (.npy, or .npz for several) or a picture; once for each input. Without "
-            "any, inputs are made up.",
+            help="An array (.npy, or .npz for several) or a picture; once for each input. Default: "
+            "random inputs.",
         ),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", metavar="FILE", help="A class in each line.")
+        Path | None,
+        typer.Option("--labels", metavar="FILE", help="Names of classes, one per line."),
     ] = None,
     top: Annotated[
-        int, typer.Option("--top", metavar="K", min=0, help="How many classes are told.")
+        int, typer.Option("--top", metavar="K", min=0, help="Number of classes to print.")
     ] = 0,
     device: Device = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE.npz", help="File for the outputs."),
+        typer.Option("--output", "-o", metavar="FILE.npz", help="Write the outputs to a file."),
     ] = None,
     force: Force = False,
     resize: Annotated[
-        bool, typer.Option("--resize", help="Scale pictures to the size that the model takes.")
+        bool, typer.Option("--resize", help="Scale pictures to the size of the input.")
     ] = False,
     mean: Annotated[
         float | None, typer.Option("--mean", help="A pixel p becomes (p - mean) / std.")
     ] = None,
     std: Annotated[float | None, typer.Option("--std", help="See --mean.")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Let LiteRT run what NNAPI cannot express."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a model once, and tell what it gives.
+    """Run a model once and print its outputs.
 
-    A picture must have the size that the model takes, or --resize. Without --mean and --std, an
-    input of 8 bits gets its pixels as they are, 0 to 255 (signed: -128 to 127), a float input
-    pixel / 255. Float arrays become quantized by the input's scale.
+    A picture must have the size of the input, unless --resize. Without --mean and --std, an 8-bit
+    input gets unchanged pixels, 0 to 255 (signed: -128 to 127), a float input gets pixel / 255.
+    Float arrays for quantized inputs are quantized.
 
     Example: nnapi-shim run mobilenet.tflite --input cat.png --resize --labels imagenet.txt
     """
@@ -67,7 +68,7 @@ def run(
         if output.suffix != ".npz":
             raise typer.BadParameter(f"{output} does not end in .npz")
         require_free(output, force)
-    found = compute(
+    result = compute(
         model,
         input or (),
         device=names(device),
@@ -78,23 +79,23 @@ def run(
         partial=partial,
     )
     if output is not None:
-        found.save(output, force)
+        result.save(output, force)
     if as_json:
-        write_json(found)
+        write_json(result)
     else:
-        _show(found)
+        _show(result)
 
 
-def _show(found: "RunResult") -> None:
-    devices = ", ".join(dict.fromkeys(found.devices))
+def _show(result: "RunResult") -> None:
+    devices = ", ".join(dict.fromkeys(result.devices))
     write(
-        f"run on {devices}: compiled in {1e3 * found.compile_seconds:.3g} ms, "
-        f"first run {1e3 * found.run_seconds:.3g} ms"
+        f"run on {devices}: compiled in {1e3 * result.compile_seconds:.3g} ms, "
+        f"first run {1e3 * result.run_seconds:.3g} ms"
     )
-    made_up = " (made up)" if found.made_up and found.inputs else ""
-    for item in found.inputs:
+    made_up = " (made up)" if result.made_up and result.inputs else ""
+    for item in result.inputs:
         write(f"input  {item.name}: {_argument(item)}{made_up}")
-    for output in found.outputs:
+    for output in result.outputs:
         write(f"output {output.name}: {_argument(output)}")
         if output.minimum is None:
             continue
@@ -103,7 +104,7 @@ def _show(found: "RunResult") -> None:
             values = output.values.reshape(-1)
             more = ", ..." if values.size > 8 else ""
             write(f"  {', '.join(f'{value:.6g}' for value in values[:8])}{more}")
-    for output in found.outputs:
+    for output in result.outputs:
         if output.top:
             write()
             write_table(

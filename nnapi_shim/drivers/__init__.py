@@ -1,4 +1,4 @@
-"""Devices: things that can run a model, behind the canonical interface of hal/interfaces.py."""
+"""Devices behind the canonical interface of hal/interfaces.py."""
 
 from importlib import import_module
 
@@ -19,20 +19,20 @@ def is_built_in(name: str) -> bool:
 
 
 def found_devices() -> list[Found]:
-    """The devices of other people: those of manifests, then those of installed packages."""
+    """Third-party devices: those of manifests, then those of installed packages."""
     folders = DRIVERS.get()
-    found: list[Found] = []
+    devices: list[Found] = []
     if folders:
         from nnapi_shim.drivers.manifest import in_folders
 
-        found += in_folders(folders)
-    return found + installed()
+        devices += in_folders(folders)
+    return devices + installed()
 
 
 def built_in_devices() -> list[Found]:
-    """The devices of this library, in the order in which they are listed."""
+    """The devices of this library, in their listed order."""
 
-    def found(name: str, *where: str) -> Found:
+    def entry(name: str, *where: str) -> Found:
         folder, class_name = where
 
         def make() -> IDevice:
@@ -41,4 +41,4 @@ def built_in_devices() -> list[Found]:
 
         return Found(name, "nnapi_shim", where[0], make)
 
-    return [found(name, *where) for name, where in _BUILT_IN.items()]
+    return [entry(name, *where) for name, where in _BUILT_IN.items()]

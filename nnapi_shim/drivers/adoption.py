@@ -1,4 +1,4 @@
-"""Devices that other people wrote, checked and brought behind the canonical interface."""
+"""Validation of third-party devices, and their wrapping in the canonical interface."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,9 @@ METHODS = {
 
 
 class Found(NamedTuple):
-    """A device that can be listed: its name, where it comes from, and what makes it.
+    """A device that is not loaded yet: its name, its origin, and its loader.
 
-    module: what is imported for it. load: raises NnapiError where that does not work.
+    module: the module to import. load: creates the device; raises NnapiError if that fails.
     """
 
     name: str
@@ -33,33 +33,33 @@ class Found(NamedTuple):
 
 
 def require_name(name: Any) -> str:
-    """The name of a device: one line of visible text. Raises BAD_DATA."""
+    """A valid device name: one line of printable text. Raises BAD_DATA for others."""
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         raise bad_data(f"name is {name!r}; it must be one line of text", "driver.name")
     return name
 
 
-def device_type(given: Any) -> DeviceType:
-    """A DeviceType from its member, number or name, such as "ACCELERATOR". Raises BAD_DATA."""
+def device_type(value: Any) -> DeviceType:
+    """A DeviceType from a member, number or name, such as "ACCELERATOR". Raises BAD_DATA."""
     for member in DeviceType:
-        if given in (member.name, int(member)) and not isinstance(given, bool):
+        if value in (member.name, int(member)) and not isinstance(value, bool):
             return member
     names = ", ".join(member.name for member in DeviceType)
-    raise bad_data(f"type is {given!r}; allowed are {names}", "driver.type")
+    raise bad_data(f"type is {value!r}; allowed are {names}", "driver.type")
 
 
 def interface_of(driver: Any) -> str:
-    """Which interface a driver has, by its methods: "canonical", "1.1" or "1.0".
+    """The interface that a driver's methods implement: "canonical", "1.1" or "1.0".
 
-    Raises BAD_DATA where it has none of them whole.
+    Raises BAD_DATA if it implements none completely.
     """
     for hal in ("canonical", "1.1", "1.0"):
         if not _missing(driver, hal):
             return hal
-    wanted = {hal: ", ".join(_missing(driver, hal)) for hal in METHODS}
+    lacking = {hal: ", ".join(_missing(driver, hal)) for hal in METHODS}
     raise bad_data(
         f"{type(driver).__name__} is no device; it lacks "
-        + ", or ".join(f"{names} for {hal}" for hal, names in wanted.items()),
+        + ", or ".join(f"{names} for {hal}" for hal, names in lacking.items()),
         "driver.no-interface",
     )
 
@@ -71,10 +71,10 @@ def _missing(driver: Any, hal: str) -> list[str]:
 def adopted(
     driver: Any, name: str, hal: str | None = None, version: Any = None, type: Any = None
 ) -> IDevice:
-    """A driver as a device of this name.
+    """A driver wrapped as a device of this name.
 
-    hal: its interface; None: by its methods. version, type: None: what the driver has as
-    attributes of these names. Raises BAD_DATA for what does not fit together.
+    hal: its interface; None: determined by its methods. version, type: None: the driver's
+    attributes. Raises BAD_DATA if they are invalid or inconsistent.
     """
     hal = hal or interface_of(driver)
     missing = _missing(driver, hal)
@@ -94,8 +94,8 @@ def adopted(
     chosen_type = device_type(own_type if type is None else type)
     if hal == "canonical":
         own_name = getattr(driver, "name", None)
-        wanted = (name, chosen_version, chosen_type)
-        if (own_name, own_version, own_type) != wanted:
+        expected = (name, chosen_version, chosen_type)
+        if (own_name, own_version, own_type) != expected:
             raise bad_data(
                 f"the device calls itself {own_name!r}, version {own_version!r}, type {own_type!r};"
                 f" it is to be {name!r}, {chosen_version!r}, {chosen_type.name}",
@@ -115,9 +115,10 @@ def adopted(
 
 
 def made(maker: Any, what: str, **known: Any) -> IDevice:
-    """The device that a class, or a function without arguments, makes; a driver as it is, too.
+    """The device from a class, a function without arguments, or a driver object.
 
-    what: for messages. known: arguments of `adopted`. Raises NnapiError, whatever the maker raises.
+    what: name for messages. known: arguments of `adopted`. Exceptions of the maker become
+    NnapiError.
     """
     from nnapi_shim.drivers.versioned.answer import guarded
 

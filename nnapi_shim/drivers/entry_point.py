@@ -1,8 +1,8 @@
 """Devices of installed packages: entry points of the group `nnapi_shim.drivers`.
 
-A package names them in its metadata, such as `fast = "package.module:Device"`; the name is that
-of the device. importlib.metadata would take longer to import than a program takes to start, so the
-files are read here: one per installed package, and only the names of folders where there is none.
+A package declares them in its metadata, such as `fast = "package.module:Device"`; the name is that
+of the device. Importing importlib.metadata takes longer than the start of a program, so this module
+reads the files itself, one per installed package.
 """
 
 import os
@@ -21,7 +21,7 @@ _METADATA = (".dist-info", ".egg-info")
 
 def installed() -> list[Found]:
     """The devices of all packages on the module search path, by package and name."""
-    found = []
+    devices = []
     for path in _files():
         data = _contents(path)
         if GROUP.encode() not in data:
@@ -32,14 +32,12 @@ def installed() -> list[Found]:
             except NnapiError as error:
                 log.error(f"{path}: {error.message}")
                 continue
-            found.append(Found(name, path, where, partial(_load, name, where)))
-    return found
+            devices.append(Found(name, path, where, partial(_load, name, where)))
+    return devices
 
 
 def _contents(path: str) -> bytes:
-    """What is in a file, read in one go; nothing where it is missing. Not open(): that is slower
-    than all the rest.
-    """
+    """The content of a file, or b"" if it is missing. open() would be slower than all the rest."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -53,9 +51,9 @@ def _contents(path: str) -> bytes:
 
 
 def _files() -> Iterator[str]:
-    """Where the entry points of all packages are, if they have any.
+    """The possible entry-point files of all packages.
 
-    The folders of Python itself, which hold no packages, are left out.
+    Python's own folders, which contain no packages, are skipped.
     """
     python = ("python{}.{}".format(*sys.version_info), "lib-dynload")
     for folder in dict.fromkeys(sys.path):
@@ -83,7 +81,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _load(name: str, where: str) -> IDevice:
-    """Import the object of an entry point, and make the device."""
+    """Import the object of an entry point and create the device."""
     from importlib import import_module
 
     from nnapi_shim.drivers.versioned.answer import guarded

@@ -1,4 +1,4 @@
-"""Canonical devices of other people: whatever they raise is an NnapiError that names the device."""
+"""Guards third-party canonical devices: their exceptions become NnapiErrors that name them."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -31,10 +31,10 @@ from nnapi_shim.hints import Any, NamedTuple
 
 
 class GuardedDevice:
-    """A device whose every call is guarded. It is asked once for its extensions."""
+    """A device with guarded calls. Its extensions are queried once."""
 
     def __init__(self, device: IDevice) -> None:
-        """Raises OP_FAILED where its extensions are none."""
+        """Raises OP_FAILED for invalid extensions."""
         self.name = device.name
         self.version = device.version
         self.type: DeviceType = device.type
@@ -57,8 +57,10 @@ class GuardedDevice:
     def getCapabilities(self) -> Capabilities:
         """As IDevice."""
         what = self._what("getCapabilities")
-        found: Capabilities = guarded(what, lambda: _capabilities(self._device.getCapabilities()))
-        return found
+        capabilities: Capabilities = guarded(
+            what, lambda: _capabilities(self._device.getCapabilities())
+        )
+        return capabilities
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """As IDevice."""
@@ -90,82 +92,82 @@ class GuardedDevice:
         guarded(self._what("wait"), self._device.wait)
 
 
-def _answers(given: Any, model: Model) -> list[bool]:
-    """As booleans; of answers that never end, not more are read than it takes to see it."""
-    return [bool(answer) for answer in islice(given, len(model.main.operations) + 1)]
+def _answers(answers: Any, model: Model) -> list[bool]:
+    """The answers as booleans; reads at most one more than the number of operations."""
+    return [bool(answer) for answer in islice(answers, len(model.main.operations) + 1)]
 
 
-def _extensions(given: Any) -> tuple[Extension, ...]:
-    found = tuple(given)
-    if not all(map(_is_extension, found)):
+def _extensions(answer: Any) -> tuple[Extension, ...]:
+    listed = tuple(answer)
+    if not all(map(_is_extension, listed)):
         raise op_failed(
-            f"the answer is {shown(found)}; it must be Extensions, with types from 0 to 65535 of "
+            f"the answer is {shown(listed)}; it must be Extensions, with types from 0 to 65535 of "
             "at least one byte",
             "driver.answer.extensions",
         )
-    return found
+    return listed
 
 
-def _is_extension(given: Any) -> bool:
+def _is_extension(answer: Any) -> bool:
     return (
-        isinstance(given, Extension)
-        and isinstance(given.name, str)
-        and isinstance(given.operand_types, tuple | list)
+        isinstance(answer, Extension)
+        and isinstance(answer.name, str)
+        and isinstance(answer.operand_types, tuple | list)
         and all(
             isinstance(known, ExtensionOperandType)
             and _is_number(known.type, 0, 1 << 16)
             and _is_number(known.byte_size, 1, MAX_BYTES)
-            for known in given.operand_types
+            for known in answer.operand_types
         )
     )
 
 
-def _is_number(given: Any, low: int, end: int) -> bool:
-    return isinstance(given, int) and low <= given < end
+def _is_number(answer: Any, low: int, end: int) -> bool:
+    return isinstance(answer, int) and low <= answer < end
 
 
 _PREPARED = ("createReusableExecution", "execute")
 
 
-def _with_methods(given: Any, interface: type, names: Sequence[str]) -> Any:
+def _with_methods(answer: Any, interface: type, names: Sequence[str]) -> Any:
     """An object with the methods of an interface."""
-    if not all(callable(getattr(given, name, None)) for name in names):
+    if not all(callable(getattr(answer, name, None)) for name in names):
         raise op_failed(
-            f"the answer is {shown(given)}; it must be an {interface.__name__}",
+            f"the answer is {shown(answer)}; it must be an {interface.__name__}",
             "driver.answer.interface",
         )
-    return given
+    return answer
 
 
-def _capabilities(given: Any) -> Capabilities:
-    if not isinstance(given, Capabilities) or not _are_numbers(given):
+def _capabilities(answer: Any) -> Capabilities:
+    if not isinstance(answer, Capabilities) or not _are_numbers(answer):
         raise op_failed(
-            f"the answer is {shown(given)}; it must be Capabilities with numbers",
+            f"the answer is {shown(answer)}; it must be Capabilities with numbers",
             "driver.answer.capabilities",
         )
-    return given
+    return answer
 
 
-def _are_numbers(given: Capabilities) -> bool:
-    return isinstance(given.operand_performance, dict) and all(
+def _are_numbers(answer: Capabilities) -> bool:
+    return isinstance(answer.operand_performance, dict) and all(
         isinstance(figures, tuple)
         and len(figures) == 2
         and all(isinstance(figure, int | float) for figure in figures)
-        for part in given
+        for part in answer
         for figures in (part.values() if isinstance(part, dict) else (part,))
     )
 
 
 class Output(NamedTuple):
-    """What is known of an output before a run: a result must not contradict it."""
+    """The known properties of an output before a run; a result must match them."""
 
     type: OperandType
     dimensions: Dimensions
     length: int | None
-    """Bytes there are for it; None where none are needed."""
+    """Size of its buffer in bytes; None if it needs none."""
 
     def bytes_of(self, shape: OutputShape) -> int | None:
-        """What it takes; None for types whose elements are not known."""
+        """The required size in bytes; None for types of unknown element size."""
         size = ELEMENT_BYTES.get(self.type)
         if size is None or self.length is None or self.type is OperandType.OEM_SCALAR:
             return None
@@ -233,7 +235,7 @@ class GuardedExecution:
 
 
 def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
-    """A result that is one; raises OP_FAILED, and whatever comes of a look at it."""
+    """A validated result; raises OP_FAILED, and any exception of the driver's own objects."""
     if not isinstance(result, ExecutionResult):
         raise op_failed(
             f"the answer is {shown(result)}; it must be an ExecutionResult",
@@ -275,18 +277,20 @@ def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
     return result
 
 
-def _is_shape(given: Any) -> bool:
-    return isinstance(given, OutputShape) and all(
-        _is_number(size, 0, MAX_BYTES + 1) for size in given.dimensions
+def _is_shape(answer: Any) -> bool:
+    return isinstance(answer, OutputShape) and all(
+        _is_number(size, 0, MAX_BYTES + 1) for size in answer.dimensions
     )
 
 
 def _fits(shape: OutputShape, output: Output) -> bool:
-    """Whether dimensions are the declared ones, where those are known."""
+    """Whether dimensions match the known declared ones."""
     declared = output.dimensions
     return not declared or (
         len(shape.dimensions) == len(declared)
-        and all(size in (0, found) for size, found in zip(declared, shape.dimensions, strict=True))
+        and all(
+            size in (0, size_now) for size, size_now in zip(declared, shape.dimensions, strict=True)
+        )
     )
 
 

@@ -1,9 +1,8 @@
-"""Devices of other people are made on a thread of their own, within a time limit.
+"""Loads third-party devices on a separate thread, within a time limit.
 
-Their modules are imported then, and may do what they like: wait for another thread that calls the
-library, and with it for the list of devices that they are to be part of; or raise
-KeyboardInterrupt. Python runs the handler of SIGINT on the main thread alone, so that an interrupt
-that is raised here is the module's, and one of the user ends the wait.
+This imports their modules, which may run any code: deadlock with another thread that waits for the
+list of devices, or raise KeyboardInterrupt. Python handles SIGINT on the main thread only, so a
+KeyboardInterrupt on the loading thread is the module's, and the user's interrupt ends the wait.
 """
 
 from _thread import allocate_lock, start_new_thread
@@ -17,18 +16,18 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT
 
 _LONGEST_WAIT_S = 1e8
-"""More than locks can wait is not asked of them."""
+"""Upper limit of a lock's timeout."""
 
 
-def loaded(found: Found, around: AbstractContextManager[None]) -> IDevice:
-    """The device. around: what is entered on the thread that makes it, and left there.
+def loaded(entry: Found, around: AbstractContextManager[None]) -> IDevice:
+    """Load a device. around: a context for the loading thread.
 
-    Raises NnapiError, whatever the driver raises, and OP_FAILED where it takes longer than
-    NNAPI_SHIM_DRIVER_LOAD_TIMEOUT: its thread goes on, and what it makes is dropped.
+    Exceptions of the driver become NnapiError. Raises OP_FAILED after
+    NNAPI_SHIM_DRIVER_LOAD_TIMEOUT; the thread continues, and its result is dropped.
     """
     limit = time_limit_ns(DRIVER_LOAD_TIMEOUT)
     seconds = -1.0 if limit is None else min(limit / 1e9, _LONGEST_WAIT_S)
-    what = f"loading {found.module} of {found.name}"
+    what = f"loading {entry.module} of {entry.name}"
     made: list[IDevice | NnapiError] = []
     ended = allocate_lock()
     ended.acquire()
@@ -36,7 +35,7 @@ def loaded(found: Found, around: AbstractContextManager[None]) -> IDevice:
     def load() -> None:
         try:
             with around:
-                made.append(guarded(found.name, found.load))
+                made.append(guarded(entry.name, entry.load))
         except NnapiError as error:
             made.append(error.again())
         finally:
@@ -46,8 +45,8 @@ def loaded(found: Found, around: AbstractContextManager[None]) -> IDevice:
     try:
         start_new_thread(load, ())
         if not ended.acquire(timeout=seconds):
-            told = f"{what} did not end within {seconds:g} s (see {DRIVER_LOAD_TIMEOUT.name})"
-            raise op_failed(told, "driver.load.timeout")
+            message = f"{what} did not end within {seconds:g} s (see {DRIVER_LOAD_TIMEOUT.name})"
+            raise op_failed(message, "driver.load.timeout")
     except RuntimeError as error:
         raise op_failed(
             f"there is no thread for {what}: {error}", "driver.load.no-thread"

@@ -1,4 +1,4 @@
-"""Devices of folders: manifests, which are JSON files (docs/drivers.md describes them)."""
+"""Devices declared by manifests, JSON files in folders (docs/drivers.md)."""
 
 import json
 import os
@@ -23,9 +23,9 @@ _OPTIONAL = ("version", "type")
 def in_folders(folders: str) -> list[Found]:
     """The devices of all *.json in these folders (separated by colons), by folder and file name.
 
-    A folder or manifest that is wrong is reported on stderr and skipped.
+    An invalid folder or manifest is reported on stderr and skipped.
     """
-    found = []
+    devices = []
     for folder in filter(None, folders.split(":")):
         try:
             names = sorted(os.listdir(folder))
@@ -37,14 +37,14 @@ def in_folders(folders: str) -> list[Found]:
                 continue
             path = os.path.join(os.path.abspath(folder), name)
             try:
-                found.append(_described(path))
+                devices.append(_described(path))
             except NnapiError as error:
                 log.error(f"the device of {path} is left out: {error.message}")
-    return found
+    return devices
 
 
 def _described(path: str) -> Found:
-    """The device that a manifest describes; nothing is imported yet. Raises BAD_DATA."""
+    """The device of a manifest; nothing is imported yet. Raises BAD_DATA."""
     try:
         with open(path, encoding="utf-8", opener=_without_waiting) as file:
             fields = json.load(file)
@@ -79,14 +79,14 @@ def _described(path: str) -> Found:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe in its place does not make this wait."""
+    """Open a file without blocking if it is a pipe."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _load(path: str, fields: dict[str, str]) -> IDevice:
     folder = os.path.dirname(path)
     if folder not in sys.path:
-        sys.path.append(folder)  # for the modules beside it; behind all others
+        sys.path.append(folder)  # for modules beside the manifest, with lowest priority
     name, class_name = fields["module"], fields["class"]
     is_file = name.endswith(".py") or "/" in name
     module: Any = guarded(
@@ -106,7 +106,7 @@ def _load(path: str, fields: dict[str, str]) -> IDevice:
 
 
 def _from_file(path: str) -> ModuleType:
-    """The module in a file; a file is run once, however many manifests name it."""
+    """The module of a file; a file is run once, even if several manifests name it."""
     path = os.path.realpath(path)
     name = f"driver {path}"
     if name in sys.modules:

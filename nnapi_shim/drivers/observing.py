@@ -4,9 +4,9 @@
     with observed(steps.append):
         prepared.execute(request, False, None, timeout_ns)
 
-Runs of all threads are observed. Runs that are not observed cost nothing more: devices run step by
-step only between `begin` and `end` (`steppable.py`). An execution that was bound to its frame
-before goes on as it did.
+Runs of all threads are observed. Devices run step by step only between `begin` and `end`
+(`steppable.py`), so other runs have no extra cost. An execution that was bound to its frame before
+`begin` is not observed.
 """
 
 import re
@@ -24,11 +24,11 @@ _OPERATION = re.compile(r"(\w+) \(operation (\d+)\)")
 class ObservedStep(NamedTuple):
     """A step of a run.
 
-    device: name of the device. kernel: what ran: a kernel of nnapi-cpu; "" on nnapi-reference,
-        where each operation is one step.
-    where: the operation that it belongs to, in words; within an IF or WHILE with those around it,
-        such as `WHILE (operation 3), body: ADD (operation 0)`.
-    started_ns, ended_ns: time.monotonic_ns(). thread: number of the thread, as the kernel has it.
+    device: name of the device. kernel: the kernel of nnapi-cpu; "" on nnapi-reference, where each
+        operation is one step.
+    where: its operation as text, within an IF or WHILE with the enclosing ones, such as
+        `WHILE (operation 3), body: ADD (operation 0)`.
+    started_ns, ended_ns: time.monotonic_ns(). thread: native id of the thread.
     """
 
     device: str
@@ -40,9 +40,9 @@ class ObservedStep(NamedTuple):
 
     @property
     def operations(self) -> tuple[Place, ...]:
-        """The operation that it belongs to, the last one, and those around it: numbers and types.
+        """Numbers and types of the enclosing operations, outermost first, and of its own, the last.
 
-        The first is one of the model's main graph, the others of the graphs that they refer to.
+        The first one is in the model's main graph, the others in referenced graphs.
         """
         return tuple(
             Place("operation", int(number), name) for name, number in _OPERATION.findall(self.where)
@@ -64,7 +64,7 @@ def begin(observer: Observer) -> None:
 
 
 def end(observer: Observer) -> None:
-    """Report to `observer` no more."""
+    """Stop reporting to `observer`."""
     global _observers
     with _lock:
         at = _observers.index(observer)
@@ -91,7 +91,7 @@ def report(
     started_ns: int,
     ended_ns: int,
 ) -> None:
-    """Report a step of a device. around: the positions of the graphs around it, outermost first."""
+    """Report a step of a device. around: the enclosing operations, outermost first."""
     step = ObservedStep(
         device,
         kernel,

@@ -1,6 +1,6 @@
-"""Devices that can run step by step register here; `observing.py` switches all of them.
+"""Registry of devices that can run step by step; `observing.py` switches all of them.
 
-This is apart from `observing.py` because devices import it at start, when hardly anything else is.
+It is separate from `observing.py` because devices import it at start-up, and must import little.
 """
 
 from _thread import allocate_lock
@@ -10,17 +10,17 @@ from nnapi_shim.hints import Protocol
 
 
 class Stepper(Protocol):
-    """Switches the runs of a device; both functions may be called several times."""
+    """Switches the runs of a device; both functions are idempotent."""
 
     def begin(self) -> None:
-        """Let runs that begin from now on run step by step, and report each step."""
+        """Run step by step, and report each step, in runs that begin from now on."""
 
     def end(self) -> None:
-        """Let runs be as usual again."""
+        """Return to normal runs."""
 
 
 Load = Callable[[], Stepper]
-"""Imports what switches the runs of a device."""
+"""Imports the Stepper of a device."""
 
 _loads: dict[str, Load] = {}
 _is_stepping = [False]
@@ -28,7 +28,7 @@ _lock = allocate_lock()
 
 
 def register(device: str, load: Load) -> None:
-    """Register a device; its runs are step by step at once if those of all devices are."""
+    """Register a device; it runs step by step at once if stepping is on."""
     with _lock:
         if device not in _loads:
             _loads[device] = load
@@ -37,7 +37,7 @@ def register(device: str, load: Load) -> None:
 
 
 def begin() -> None:
-    """Let all devices run step by step."""
+    """Make all devices run step by step."""
     with _lock:
         _is_stepping[0] = True
         for load in _loads.values():
@@ -45,7 +45,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Let all devices run as usual."""
+    """Make all devices run normally."""
     with _lock:
         _is_stepping[0] = False
         for load in _loads.values():

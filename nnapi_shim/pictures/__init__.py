@@ -1,4 +1,4 @@
 """Pictures: of models as SVG and in Google's Model Explorer, of measurements with matplotlib.
 
-They show what nnapi_shim.tools find out, and find out nothing themselves.
+They draw the reports of nnapi_shim.tools and measure nothing themselves.
 """

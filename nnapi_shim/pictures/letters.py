@@ -1,4 +1,4 @@
-"""How wide text is, without a font: advance widths of DejaVu Sans and its bold face.
+"""Width of text without a font file: advance widths of DejaVu Sans and its bold face.
 
 They are those of Verdana, too, and wider than those of Arial and Helvetica: what fits in one
 fits in all that FAMILY names.
@@ -27,7 +27,7 @@ _SIGNS = "\u00d7\u00b7\u2192\u00b5"  # times, middle dot, arrow, micro
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
-    """How wide a line of text is at most, in the unit of `size`."""
+    """An upper bound of the width of a line of text, in the unit of `size`."""
     widths = _WIDTHS[bold]
     total = 0.0
     for letter in text:
@@ -42,10 +42,7 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The text, or as much of its end as has room behind an ellipsis.
-
-    It is the ends of names that differ.
-    """
+    """The text, or an ellipsis and as much of its end as fits, because names differ at the end."""
     if width(text, size, bold) <= room:
         return text
     kept = text[-int(room / (_NARROWEST * size)) :]
@@ -55,18 +52,18 @@ def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def lines(parts: list[str], room: float, size: float, most: int) -> list[str]:
-    """Parts put together to lines that have room; the last of `most` ends with … if more follow."""
-    found: list[str] = []
+    """Parts joined to lines of at most `room`; the last of `most` lines ends with … if cut."""
+    result: list[str] = []
     for part in parts:
-        joined = f"{found[-1]} · {part}" if found else part
-        if found and width(joined, size) <= room:
-            found[-1] = joined
-        elif len(found) == most:
-            # Room for the ellipsis is made by what stands in front of it.
-            while found[-1] and width(f"{found[-1]} …", size) > room:
-                found[-1] = found[-1][:-1]
-            found[-1] += " …"
+        joined = f"{result[-1]} · {part}" if result else part
+        if result and width(joined, size) <= room:
+            result[-1] = joined
+        elif len(result) == most:
+            # Shorten the line to make room for the ellipsis.
+            while result[-1] and width(f"{result[-1]} …", size) > room:
+                result[-1] = result[-1][:-1]
+            result[-1] += " …"
             break
         else:
-            found.append(fitted(part, room, size))
-    return found
+            result.append(fitted(part, room, size))
+    return result

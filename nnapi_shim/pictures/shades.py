@@ -1,7 +1,7 @@
-"""Colours for what is known of each operation, the same in every picture.
+"""Colours of operations, the same in every picture.
 
-Numbers go from light to dark, texts have the colours of Okabe and Ito, made lighter: both can be
-told apart by people who are colour-blind, and black text can be read on all of them.
+Numbers go from light to dark, texts have lighter variants of the colours of Okabe and Ito. Both are
+safe for colour-blind people, and black text is readable on all of them.
 """
 
 import math
@@ -22,15 +22,15 @@ DISTINCT = (
     "#cfcfcf",
 )
 WHITE, INK = "#ffffff", "#1a1a1a"
-"""Of what has no value; of text."""
+"""Colour of operations without a value; colour of text."""
 
 
 @dataclass(frozen=True)
 class Shades:
-    """What operations are coloured by.
+    """A property that colours operations.
 
-    name: `device`, `partition`, `time` or `error`. title: the same in words. unit: of the numbers,
-    or "". values: number of an operation -> a number, or a text; others stay white.
+    name: `device`, `partition`, `time` or `error`. title: its description. unit: of the numbers, or
+    "". values: number of an operation -> a number or a text; other operations are white.
     """
 
     name: str
@@ -40,18 +40,18 @@ class Shades:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether there are values, and they are numbers."""
+        """Whether there are values and all are numbers."""
         return bool(self.values) and not any(isinstance(v, str) for v in self.values.values())
 
     @property
     def largest(self) -> float:
-        """The number that has the darkest colour, as infinities do; the lightest is 0."""
+        """The largest finite number. It and infinities have the darkest colour, 0 the lightest."""
         numbers = [float(value) for value in self.values.values()]
         return max(filter(math.isfinite, numbers), default=0.0)
 
     @property
     def distinct(self) -> tuple[str, ...]:
-        """The texts, in the order in which they appear."""
+        """The distinct texts, in order of appearance."""
         return tuple(dict.fromkeys(str(value) for value in self.values.values()))
 
     def colour(self, number: int) -> str:
@@ -70,7 +70,7 @@ class Shades:
         return DISTINCT[self.distinct.index(text) % len(DISTINCT)]
 
     def text(self, number: int) -> str:
-        """The value of an operation as it is written; "" if it has none."""
+        """The value of an operation as text; "" if it has none."""
         if number not in self.values:
             return ""
         value = self.values[number]

@@ -1,7 +1,7 @@
-"""A model as an SVG for documents: self-contained, with a tooltip on everything.
+"""A model as a self-contained SVG with tooltips.
 
-Operations are boxes with number, name, outputs and constants, in layers from top to bottom; those
-that refer to graphs, IF and WHILE, have these inside.
+Operations are boxes with number, name, outputs and constants, in layers from top to bottom. IF and
+WHILE contain the graphs that they refer to.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from nnapi_shim.pictures.letters import FAMILY, fitted, lines, width
 from nnapi_shim.pictures.shades import GRADIENT, INK, WHITE, Shades
 
 TALLEST = 1150.0
-"""About how high a column is."""
+"""Approximate height of a column."""
 DEEPEST, MOST_INSIDE = 4, 500
-"""Graphs within graphs that are drawn, and operations of them in all; others are counted."""
+"""Limits of drawn nested graphs: depth, and operations in total; others are only counted."""
 
 _HEAD, _BODY, _LEGEND = 12.0, 10.0, 11.0
 _PAD, _ROOM, _LEAST = 8.0, 230.0, 96.0
@@ -29,7 +29,7 @@ _EDGE, _SOFT, _PILL = "#5c6670", "#44505c", "#eceff3"
 
 @dataclass
 class _Line:
-    """A line of text in a box; behind it, at the right edge, what colours the box."""
+    """A line of text in a box. right: right-aligned text, the value that colours the box."""
 
     text: str
     size: float = _BODY
@@ -66,7 +66,7 @@ class _Box:
 
 @dataclass
 class _Drawing:
-    """A graph with its boxes, laid out."""
+    """The boxes of a graph and their layout."""
 
     boxes: list[_Box]
     layout: Layout
@@ -75,9 +75,8 @@ class _Drawing:
 def svg(model: Model, shades: Shades | None = None, title: str = "") -> str:
     """The text of an SVG file of a finished model.
 
-    shades: what its operations are coloured by. title: stands above it, with the number of its
-    operations. Raises BAD_STATE for a model that is not finished, BAD_DATA for one that is too
-    large for a picture.
+    shades: the colours of operations. title: heading, which is followed by the number of
+    operations. Raises BAD_STATE for an unfinished model, BAD_DATA for one that is too large.
     """
     model.runtime.require_finished()
     painter = _Painter(model, shades)
@@ -96,7 +95,7 @@ class _Painter:
     # From the model to boxes
 
     def drawing(self, graph: GraphView, depth: int) -> _Drawing:
-        """A graph's boxes; those of the operations have their place behind the inputs'."""
+        """The boxes of a graph: inputs first, then operations."""
         operations = graph.operations
         boxes = [
             _pill(operand, "state" if depth == 0 and operand.index in self.states else "input")
@@ -130,24 +129,24 @@ class _Painter:
         number = operation.number
         shown = shades and (shades.is_numeric or len(shades.distinct) > 1)
         right = shades.text(number) if shades and shown else ""
-        found = [_Line(f"{number} {operation.name}", _HEAD, True, fitted(right, 110, _BODY))]
+        box_lines = [_Line(f"{number} {operation.name}", _HEAD, True, fitted(right, 110, _BODY))]
         outputs = [f"→ {wording.typed(operand)}" for operand in operation.outputs]
-        found += [_Line(fitted(text, _ROOM, _BODY)) for text in outputs[:3]]
+        box_lines += [_Line(fitted(text, _ROOM, _BODY)) for text in outputs[:3]]
         if len(outputs) > 3:
-            found.append(_Line(f"→ and {len(outputs) - 3} more"))
-        found += [_Line(t) for t in lines(list(wording.parameters(operation)), _ROOM, _BODY, 3)]
+            box_lines.append(_Line(f"→ and {len(outputs) - 3} more"))
+        box_lines += [_Line(t) for t in lines(list(wording.parameters(operation)), _ROOM, _BODY, 3)]
         inside = []
         for role, graph in wording.subgraphs(operation):
             self.inside += len(graph.operations)
             if depth < DEEPEST and self.inside <= MOST_INSIDE:
                 inside.append((role, self.drawing(graph, depth + 1)))
             else:
-                found.append(_Line(f"{role}: {len(graph.operations)} operations"))
+                box_lines.append(_Line(f"{role}: {len(graph.operations)} operations"))
         tooltip = wording.tooltip(operation)
         if shades and right:
             tooltip += f"\n{shades.title}: {shades.text(number)}"
         colour = shades.colour(number) if shades else WHITE
-        return _Box(found, tooltip, "operation", number, colour, inside)
+        return _Box(box_lines, tooltip, "operation", number, colour, inside)
 
     # From boxes to text
 
@@ -228,10 +227,10 @@ class _Painter:
             across += wide + _PAD
         yield "</g>"
 
-    # What colours mean
+    # Legend
 
     def legend_width(self) -> float:
-        """How wide the legend is."""
+        """The width of the legend."""
         if self.shades is None:
             return 0.0
         if self.shades.is_numeric:
@@ -239,7 +238,7 @@ class _Painter:
         return sum(24 + width(text, _LEGEND) + 18 for text in self.shades.distinct)
 
     def legend(self, x: float, y: float) -> Iterator[str]:
-        """A bar from the lightest to the darkest, or a square for each text."""
+        """A colour bar for numbers, or a square for each text."""
         shades = self.shades
         if shades is None:
             return
@@ -270,13 +269,13 @@ class _Painter:
 
 def _pill(operand: OperandView, kind: str) -> _Box:
     name = fitted(wording.called(operand), _ROOM, _BODY, True)
-    found = [_Line(f"{kind} {name}", _BODY, True), _Line(wording.typed(operand))]
+    box_lines = [_Line(f"{kind} {name}", _BODY, True), _Line(wording.typed(operand))]
     tooltip = f"{kind} {', '.join(wording.operand_details(operand))}"
-    return _Box(found, tooltip, kind, colour=_PILL)
+    return _Box(box_lines, tooltip, kind, colour=_PILL)
 
 
 def _path(route: Route) -> str:
-    """Curves from layer to layer, straight lines with round corners between columns."""
+    """An SVG path: curves between layers, straight lines with round corners between columns."""
     points: Sequence[Point] = route.points
     (x, y), (to_x, to_y) = points[0], points[-1]
     if len(points) == 2:
@@ -286,16 +285,16 @@ def _path(route: Route) -> str:
         return (
             f"M{x:.1f},{y:.1f}C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
         )
-    found = f"M{x:.1f},{y:.1f}"
+    path = f"M{x:.1f},{y:.1f}"
     for before, corner, behind in zip(points, points[1:], points[2:], strict=False):
         first, last = _towards(corner, before), _towards(corner, behind)
-        found += f"L{first[0]:.1f},{first[1]:.1f}"
-        found += f"Q{corner[0]:.1f},{corner[1]:.1f} {last[0]:.1f},{last[1]:.1f}"
-    return f"{found}L{to_x:.1f},{to_y:.1f}"
+        path += f"L{first[0]:.1f},{first[1]:.1f}"
+        path += f"Q{corner[0]:.1f},{corner[1]:.1f} {last[0]:.1f},{last[1]:.1f}"
+    return f"{path}L{to_x:.1f},{to_y:.1f}"
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """The point where the rounding of a corner begins."""
+    """The point at which the rounding of a corner begins."""
     far = abs(other[0] - corner[0]) + abs(other[1] - corner[1])
     share = min(5.0, far / 2) / far if far else 0.0
     return (
@@ -305,7 +304,7 @@ def _towards(corner: Point, other: Point) -> Point:
 
 
 def _text(text: str) -> str:
-    """Text for XML; characters that it cannot have are question marks."""
+    """Text for XML; invalid characters become question marks."""
     return escape("".join(c if c in "\n\t" or c.isprintable() else "?" for c in text))
 
 

@@ -1,4 +1,4 @@
-"""What pictures say of operands and operations: short texts for boxes, whole ones for tooltips."""
+"""Texts for operands and operations in pictures: short ones for boxes, full ones for tooltips."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,24 +7,24 @@ from nnapi_shim.hal.enums import FuseCode, OperandType, PaddingCode
 from nnapi_shim.log import one_line
 
 CODES = {"activation": FuseCode, "padding": PaddingCode}
-"""Role of a scalar input -> what its values are called."""
+"""Role of a scalar input -> the enum of its values."""
 
 TIMES = "\u00d7"
-"""Between sizes."""
+"""Separator of sizes."""
 
 _SHOWN = 8
-"""Elements of a constant that are written out."""
+"""Largest number of elements of a constant that is written out."""
 
 
 def dimensions(operand: OperandView) -> str:
-    """Sizes with TIMES between them; ? for what is not known; "" for a scalar."""
+    """Sizes separated by TIMES; ? for an unknown one; "" for a scalar."""
     if operand.is_scalar:
         return ""
     return TIMES.join(str(size or "?") for size in operand.dimensions) or "?"
 
 
 def type_name(operand: OperandView) -> str:
-    """Such as FLOAT32; a number for one of an extension."""
+    """The type without TENSOR_, such as FLOAT32; a number for an extension type."""
     kind = operand.type
     return kind.name.removeprefix("TENSOR_") if isinstance(kind, OperandType) else f"{int(kind):#x}"
 
@@ -35,12 +35,12 @@ def typed(operand: OperandView) -> str:
 
 
 def called(operand: OperandView) -> str:
-    """Its name, or its number where it has none."""
+    """The name of an operand, or its index if it has none."""
     return one_line(operand.name) or f"operand {operand.index}"
 
 
 def quantization(operand: OperandView) -> Mapping[str, str]:
-    """Scale and zero point by their names, of what is quantized."""
+    """Name -> text of the quantization parameters; empty if not quantized."""
     channels = operand.channel_quant
     if channels is not None and len(channels.scales):
         low, high = min(channels.scales), max(channels.scales)
@@ -50,16 +50,16 @@ def quantization(operand: OperandView) -> Mapping[str, str]:
         }
     if not operand.scale:
         return {}
-    found = {"scale": f"{operand.scale:.9g}"}
+    fields = {"scale": f"{operand.scale:.9g}"}
     if operand.type != OperandType.TENSOR_INT32:  # it has none
-        found["zero_point"] = str(operand.zero_point)
-    return found
+        fields["zero_point"] = str(operand.zero_point)
+    return fields
 
 
 def value(operand: OperandView, role: str = "") -> str:
-    """A constant in a few words: a scalar, a few elements, or the range of many. "" for others.
+    """A short text of a constant: a scalar, a few elements, or a range. "" for other operands.
 
-    role: what an operation calls it; that of a code makes it the code's name.
+    role: its role in the operation; for roles in CODES the text is the enum name.
     """
     array = operand.value
     if array is None:
@@ -75,12 +75,11 @@ def value(operand: OperandView, role: str = "") -> str:
 def parameters(operation: OperationView) -> Iterator[str]:
     """The constants among the inputs: dimensions of tensors, values of scalars.
 
-    What a use of the operation leaves out, or says although it is what would hold anyway, is not
-    told. Width and height of the same thing stand together.
+    Omitted inputs and default values are left out. Width and height of a parameter are joined.
     """
     match = operation.match
     defaults = match.operation.defaults if match else {}
-    seen: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for role, operand in zip(operation.roles, operation.inputs, strict=True):
         if not operand.is_constant or operand.subgraph is not None:
             continue
@@ -90,22 +89,22 @@ def parameters(operation: OperationView) -> Iterator[str]:
                 continue
             if role == "activation" and value(operand, role) == FuseCode.NONE.name:
                 continue
-            seen[role] = value(operand, role)
+            texts[role] = value(operand, role)
         else:
             short = operand.value is not None and operand.value.size <= 4
-            seen[role] = value(operand) if short else dimensions(operand)
-    for role, text in seen.items():
+            texts[role] = value(operand) if short else dimensions(operand)
+    for role, text in texts.items():
         whole, _, side = role.rpartition("_")
-        if side == "height" and f"{whole}_width" in seen:
+        if side == "height" and f"{whole}_width" in texts:
             continue
-        if side == "width" and f"{whole}_height" in seen:
-            yield f"{whole} {text}{TIMES}{seen[f'{whole}_height']}"
+        if side == "width" and f"{whole}_height" in texts:
+            yield f"{whole} {text}{TIMES}{texts[f'{whole}_height']}"
         else:
             yield text if role in CODES and not text.isdigit() else f"{role} {text}"
 
 
 def operand_details(operand: OperandView, role: str = "") -> Iterator[str]:
-    """What is known of an operand, in one line and part by part."""
+    """The details of an operand, part by part."""
     yield called(operand)
     if operand.is_omitted:
         yield "omitted"
@@ -118,7 +117,7 @@ def operand_details(operand: OperandView, role: str = "") -> Iterator[str]:
 
 
 def tooltip(operation: OperationView) -> str:
-    """All of an operation, an operand in each line."""
+    """The full text of an operation, one operand per line."""
     lines = [f"{operation.name} (operation {operation.number})"]
     for roles, operands in (
         (operation.roles, operation.inputs),

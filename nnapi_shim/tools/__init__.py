@@ -1,5 +1,4 @@
-"""Answers to questions about models and devices, as data: one module for each question.
+"""Analyses of models and devices, one module for each.
 
-Functions take a finished model, and return dataclasses that hold every number they found; nothing
-here prints.
+Functions take a finished model and return dataclasses with all results. Nothing here prints.
 """

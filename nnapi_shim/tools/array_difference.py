@@ -1,4 +1,4 @@
-"""How far two arrays of the same operand are apart."""
+"""The difference between two arrays of the same operand."""
 
 import math
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 TINY = 1e-9
-"""Below this, a value counts as this much where an error is set in relation to it."""
+"""The smallest divisor of a relative error."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as the same: floats that differ by at most absolute + relative * |b|, quantized
-    values by at most `steps`; whole numbers and truth values are the same or not.
+    """The largest tolerated difference: absolute + relative * |b| for floats, `steps` for
+    quantized values, 0 for integers and booleans.
 
-    float16: the same of TENSOR_FLOAT16, whose numbers are coarser.
+    float16: both the absolute and the relative tolerance of TENSOR_FLOAT16.
     """
 
     absolute: float = 1e-4
@@ -28,7 +28,7 @@ class Tolerance:
     float16: float = 5 * 2.0**-10
 
     def allowed(self, type: OperandType, b: Array) -> Any:
-        """The largest difference for each element, as real numbers of `b` or in steps."""
+        """The tolerated difference of each element: in steps for quantized types."""
         if type in QUANTIZED_RANGE:
             return self.steps
         if type in (OperandType.TENSOR_FLOAT16, OperandType.FLOAT16):
@@ -40,14 +40,14 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Difference:
-    """Between an array `a` and an array `b`.
+    """The difference between an array `a` and an array `b`.
 
-    elements: of each; differing: those that are not equal. largest, relative, mean: of the
-    errors |a - b| as real numbers, in relation to |b|, and on average. ulps: largest distance in
-    units in the last place, of floats; steps: of quantized values; None of others.
-    at: where the largest error is; a, b: the real values there.
-    is_beyond: whether an element differs by more than is tolerated. problem: why they cannot be
-    compared, or "".
+    elements: their number in each array; differing: the number of unequal ones. largest, relative,
+    mean: the largest error |a - b| in real numbers, the largest relative to |b|, the mean. ulps:
+    the largest distance of floats in units in the last place; steps: that of quantized values; None
+    for other types. at: the index of the largest error; a, b: the real values there.
+    is_beyond: whether an element exceeds the tolerance. problem: why the arrays cannot be compared,
+    or "".
     """
 
     elements: int
@@ -67,11 +67,11 @@ class Difference:
 def difference(
     a: Array, b: Array, type: OperandType, scale: float, tolerance: Tolerance
 ) -> Difference:
-    """Compare; type, scale: of the operand that both are."""
+    """Compare two arrays. type, scale: those of their operand."""
     if a.shape != b.shape:
-        told = f"dimensions {list(a.shape)} and {list(b.shape)}"
+        problem = f"dimensions {list(a.shape)} and {list(b.shape)}"
         return Difference(
-            0, 0, math.inf, math.inf, math.inf, None, None, None, None, None, True, told
+            0, 0, math.inf, math.inf, math.inf, None, None, None, None, None, True, problem
         )
     is_quantized = type in QUANTIZED_RANGE
     unit = scale if is_quantized and scale else 1.0
@@ -79,7 +79,7 @@ def difference(
     same = (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.where(same, 0.0, np.abs(wide_a - wide_b))
-        error[np.isnan(error)] = math.inf  # one is not a number, the other is
+        error[np.isnan(error)] = math.inf  # one of the two is NaN
         near = error <= tolerance.allowed(type, wide_b)
         beyond = ~same & (~near | np.isinf(error))
         relative = error * unit / np.maximum(np.abs(wide_b) * unit, TINY)
@@ -88,8 +88,8 @@ def difference(
         empty = 0 if b.dtype.kind == "f" else None
         steps = 0 if is_quantized else None
         return Difference(0, 0, 0.0, 0.0, 0.0, empty, steps, None, None, None, False)
-    place = int(error.argmax())
-    at = tuple(int(index) for index in np.unravel_index(place, error.shape))
+    flat_index = int(error.argmax())
+    at = tuple(int(index) for index in np.unravel_index(flat_index, error.shape))
     return Difference(
         int(error.size),
         int(error.size - np.count_nonzero(same)),
@@ -106,7 +106,7 @@ def difference(
 
 
 def _ulps(a: Array, b: Array, same: Array) -> int:
-    """The largest distance of two floats, counted in the floats between them."""
+    """The largest distance in units in the last place."""
 
     def ordered(array: Array) -> Array:
         bits = array.view(f"i{array.itemsize}").astype(np.int64)

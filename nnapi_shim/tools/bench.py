@@ -1,4 +1,4 @@
-"""How fast a model runs: latency, throughput, memory, and the same of other runtimes beside it."""
+"""Benchmark of a model: latency, throughput, memory, and the latency of other runtimes."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ from nnapi_shim.tools.profile import all_inputs
 from nnapi_shim.tools.report import Progress, Report, untold
 
 ROUNDS = 20
-"""How often runs of the peers follow each other, so that all of them see the same machine."""
+"""Number of rounds in which all runtimes run in turns, under the same conditions."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """Runs of so many threads at once. latency: of single runs, on all threads."""
+    """Throughput of concurrent threads. latency: of single runs, on all threads."""
 
     threads: int
     runs_per_second: float
@@ -39,9 +39,8 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the process that are in memory: at first, with the model, once it is compiled,
-    after its first runs; and the most that there ever were, peers included. None where the system
-    does not tell.
+    """Resident bytes of the process: before loading, with the loaded model, after compilation,
+    after the first runs; and the peak, peers included. None where the system does not report it.
     """
 
     before: int | None
@@ -53,13 +52,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class PeerBench:
-    """Another runtime on the same machine at the same time. There are fewer ratios than ROUNDS
-    where the time was used up before, or where there are fewer runs.
+    """Another runtime, measured in turns with nnapi_shim. There are fewer ratios than ROUNDS if the
+    time limit ends the measurement or if there are fewer runs.
 
-    ratio: its time divided by ours, per round the medians, of which this is the median: above 1,
-    nnapi_shim is faster. low, high: the quartiles of the rounds. largest_difference: between its
-    outputs and ours, as the model gives them; None where they have other dimensions, and for models
-    with states.
+    ratio: the median over rounds of its median time divided by ours; above 1, nnapi_shim is faster.
+    low, high: the quartiles of the rounds. largest_difference: between its outputs and ours, in the
+    model's units; None if their dimensions differ, and for models with states.
     """
 
     name: str
@@ -74,7 +72,7 @@ class PeerBench:
 
 @dataclass(frozen=True)
 class Bench(Report):
-    """Times are in seconds. latency: of runs whose arguments are bound, on one thread."""
+    """A benchmark. Times are in seconds. latency: of runs with bound arguments, on one thread."""
 
     model: str
     devices: tuple[str, ...]
@@ -106,11 +104,10 @@ def bench(
 ) -> Bench:
     """Measure a model.
 
-    devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
-    made up from `seed`. seconds: for each of what is measured, by the clock, and MOST_CALLS runs at
-    most; each has one run at least. runs: how many instead, if not 0. threads: numbers of threads
-    that run at once, for the throughput.
-    peers: litert, onnxruntime, openvino. peer_threads: how many threads each may use in a run.
+    devices: as in Compilation. inputs: files, as in read_inputs; without files, random numbers from
+    `seed`. seconds: wall-clock time of each measurement, with 1 to MOST_CALLS runs. runs: a number
+    of runs instead of a time, if not 0. threads: numbers of concurrent threads for the throughput.
+    peers: litert, onnxruntime, openvino. peer_threads: threads per run of a peer.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
@@ -147,7 +144,7 @@ def bench(
             progress(2 + at, total, f"{number} threads at once")
             limit = inf if runs else seconds
             throughput.append(_at_once(compilation, values, number, count, limit))
-    outputs = [] if model.carried else results  # states go on in each runtime by themselves
+    outputs = [] if model.carried else results  # each runtime advances its own states
     return Bench(
         name_of(source),
         tuple(device.name for device in compilation.runtime.devices),
@@ -169,9 +166,9 @@ def bench(
 def bound(
     compilation: Compilation, values: Sequence[Array | None]
 ) -> tuple[Callable[[], object], list[Array]]:
-    """A call that computes the model once more, and the arrays that its outputs are written to.
+    """A function that runs the model again, and the arrays that receive its outputs.
 
-    It has been computed once, which tells the dimensions of the outputs.
+    One run has been made, to determine the dimensions of the outputs.
     """
     execution, results = bound_execution(compilation, values)
     return execution.compute, results
@@ -180,14 +177,14 @@ def bound(
 def bound_execution(
     compilation: Compilation, values: Sequence[Array | None]
 ) -> tuple[Execution, list[Array]]:
-    """As `bound`, the execution itself."""
+    """The execution behind `bound`, and its output arrays."""
     runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     results = list(runner.run(values))
     execution = Execution(compilation, reusable=True)
-    for place, value in enumerate(values):
-        execution.set_input(place, value)
-    for place, array in enumerate(results):
-        execution.set_output(place, array)
+    for position, value in enumerate(values):
+        execution.set_input(position, value)
+    for position, array in enumerate(results):
+        execution.set_output(position, array)
     return execution, results
 
 
@@ -199,9 +196,9 @@ def _in_turns(
     runs: int,
     warm_up: int,
 ) -> tuple[list[list[float]], list[list[list[float]]]]:
-    """Times of our runs, and of each peer's, in rounds in which one follows the other.
+    """Times of our runs and of each peer's, measured in alternating rounds.
 
-    When the time of all of them is used up, there are no more rounds; one there is in any case.
+    The time limit ends the measurement after at least one round.
     """
     limit = inf if runs else seconds
     if not others:
@@ -264,9 +261,7 @@ def _at_once(
     count: int,
     limit: float,
 ) -> Throughput:
-    """Runs on several threads, as many on each as one would do in the time alone, for `limit`
-    seconds at most.
-    """
+    """Runs on several threads: `count` runs on each, for `limit` seconds at most."""
     calls = [bound(compilation, values)[0] for _ in range(threads)]
     samples: list[list[float]] = [[] for _ in calls]
     errors: list[NnapiError] = []
@@ -277,7 +272,7 @@ def _at_once(
             start.wait()
             samples[number] = timed(calls[number], count, perf_counter() + limit)
         except BrokenBarrierError:
-            pass  # others are missing
+            pass  # another thread could not be started
         except NnapiError as error:
             errors.append(error)
 
@@ -302,7 +297,7 @@ def _at_once(
 
 
 def _status(name: str) -> int | None:
-    """A number of bytes that the kernel tells of this process."""
+    """A number of bytes from /proc/self/status."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             key, _, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""What a C program is compiled and linked with: what the installed pkg-config file says."""
+"""Compiler and linker flags for C programs, from the installed pkg-config file."""
 
 import os
 import re
@@ -14,10 +14,10 @@ from nnapi_shim.tools.report import Report
 
 @dataclass(frozen=True)
 class Config(Report):
-    """Folders, and flags for the compiler and the linker, as texts for a shell.
+    """Folders, and flags for the compiler and the linker, quoted for a shell.
 
-    libdir: of libneuralnetworks.so. includedir: of android/NeuralNetworks.h. cmakedir: for
-    NeuralNetworks_DIR. pkgconfigdir: for PKG_CONFIG_PATH.
+    libdir: folder of libneuralnetworks.so. includedir: folder of android/NeuralNetworks.h.
+    cmakedir: value of NeuralNetworks_DIR. pkgconfigdir: entry for PKG_CONFIG_PATH.
     """
 
     cflags: str
@@ -29,8 +29,8 @@ class Config(Report):
 
 
 def config() -> Config:
-    """What is installed; raises FileNotFoundError where nothing is built, OP_FAILED where the
-    installation is not whole.
+    """The installed configuration. Raises FileNotFoundError if nothing is built, OP_FAILED if the
+    installation is incomplete.
     """
     libdir = _public(Path(folders.get_library_dir()))
     file = libdir / "pkgconfig" / "neuralnetworks.pc"
@@ -57,7 +57,7 @@ def config() -> Config:
 
 
 def _public(libdir: Path) -> Path:
-    """Below a prefix, the folder of links that all programs see."""
+    """The public library folder: below a prefix, the one with the links."""
     above = libdir.parent.parent.parent
     link = above / folders.LIBRARY
     is_public = link.exists() and link.samefile(libdir / folders.LIBRARY)
@@ -65,9 +65,9 @@ def _public(libdir: Path) -> Path:
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
-    return re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found[1], ""), text)
+    return re.sub(r"\$\{(\w+)\}", lambda match: variables.get(match[1], ""), text)
 
 
 def _flags(text: str, variables: Mapping[str, str]) -> str:
-    """Flags with their variables, for a shell."""
+    """Flags with variables expanded, quoted for a shell."""
     return shlex.join([_expanded(flag, variables) for flag in text.split()])

@@ -1,4 +1,4 @@
-"""A model from one format to another."""
+"""Conversion of a model to another format."""
 
 import json
 import os
@@ -11,12 +11,12 @@ from nnapi_shim.tools.report import Report
 from nnapi_shim.tools.summary import summary
 
 SUMMARY = ".json"
-"""Suffix of a file that says what is in a model."""
+"""Suffix of a summary file."""
 
 
 @dataclass(frozen=True)
 class Converted(Report):
-    """What was written: the file, its bytes and the number of operations that the model has."""
+    """The written file, its size in bytes, and the number of the model's operations."""
 
     model: str
     path: str
@@ -25,10 +25,10 @@ class Converted(Report):
 
 
 def convert(source: Source, path: str | os.PathLike[str], overwrite: bool = False) -> Converted:
-    """Write a model as .tflite, .onnx, .c or .py, or what is in it as .json.
+    """Write a model as .tflite, .onnx, .c or .py, or its summary as .json.
 
-    overwrite: whether a file that is there already is replaced. Raises NnapiError for a model that
-    cannot be had or expressed, and a file that cannot be written; nothing is written then.
+    overwrite: whether to replace an existing file. Raises NnapiError for a model that cannot be
+    loaded or expressed and for a file that cannot be written; nothing is written then.
     """
     from nnapi_shim.formats import output_file
     from nnapi_shim.formats.save import FORMATS, save
@@ -42,8 +42,8 @@ def convert(source: Source, path: str | os.PathLike[str], overwrite: bool = Fals
     output_file.require_free(path, overwrite)
     model = model_of(source)
     if suffix == SUMMARY:
-        found = {**summary(model).to_json(), "model": name_of(source)}
-        output_file.write(path, f"{json.dumps(found, indent=1)}\n".encode(), overwrite)
+        content = {**summary(model).to_json(), "model": name_of(source)}
+        output_file.write(path, f"{json.dumps(content, indent=1)}\n".encode(), overwrite)
     else:
         save(model, path, overwrite)
     return Converted(

@@ -1,4 +1,4 @@
-"""Why two devices give different results: every operation's outputs compared."""
+"""Comparison of two devices: the outputs of every operation."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ from nnapi_shim.tools.single_operations import can_be_run, run_single, single_op
 
 @dataclass(frozen=True)
 class OperandDiff:
-    """An output of an operation on both devices. difference: None where `problem` says why."""
+    """An output of an operation on both devices. difference: None if there is a `problem`."""
 
     number: int
-    """Of the operation."""
+    """The operation's number."""
     operation: str
     role: str
     operand: OperandInfo
@@ -37,19 +37,19 @@ class OperandDiff:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether it differs by more than is tolerated."""
+        """Whether the difference exceeds the tolerance."""
         return self.difference is not None and self.difference.is_beyond
 
 
 @dataclass(frozen=True)
 class Diff(Report):
-    """Two devices, operation by operation, in the order in which they run.
+    """A comparison of two devices, operation by operation in execution order.
 
-    a, b: names of the devices. is_isolated: whether each operation got the same inputs on both,
-    those that `a` computed; else each device went on with its own values. operands: every output of
-    every operation that has numbers. first: position in `operands` of the first that differs by
-    more than is tolerated; first_unequal: of the first that is not equal; None for none.
-    left_out: what could not be compared, in words.
+    a, b: names of the devices. is_isolated: whether each operation got the same inputs on both
+    devices, computed by `a`; otherwise each device uses its own values. operands: every numeric
+    output of every operation. first: position in `operands` of the first that exceeds the
+    tolerance; first_unequal: of the first unequal one; None if there is none.
+    left_out: descriptions of values that could not be compared.
     """
 
     model: str
@@ -65,7 +65,7 @@ class Diff(Report):
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing differs by more than is tolerated."""
+        """Whether all differences are within the tolerance."""
         return self.first is None
 
 
@@ -81,13 +81,13 @@ def diff(
     seed: int = 0,
     progress: Progress = untold,
 ) -> Diff:
-    """Run a model on two devices with everything between its operations as outputs, and compare.
+    """Run a model on two devices, with all intermediate values as outputs, and compare them.
 
-    inputs: files, as read_inputs takes them; without any, numbers are made up from `seed`.
-    isolated: give each operation the same inputs on both, so that an error is seen where it is
-    made. A device may fuse less than it does else, since every operation has an output.
+    inputs: files, as in read_inputs; without files, random numbers from `seed`.
+    isolated: give each operation the same inputs on both devices, to locate the operation that
+    causes an error. Devices may fuse fewer operations than usual, because all values are outputs.
 
-    Raises NnapiError, also for a device that does not run all of the model.
+    Raises NnapiError, also for a device that does not run the whole model.
     """
     if a == b:
         raise bad_data(
@@ -100,16 +100,16 @@ def diff(
     count = 0 if not isolated else len(model.operations)
     progress(0, count + 2, f"all of it on {a}")
     values_a = on_a.intermediates(*arrays)
-    found_a: Mapping[int, Array] = {operand.index: values_a[operand] for operand in values_a}
+    computed_a: Mapping[int, Array] = {operand.index: values_a[operand] for operand in values_a}
     tolerated = tolerance or Tolerance()
     if isolated:
-        comparison = _isolated(model, a, b, found_a, tolerated, progress)
+        comparison = _isolated(model, a, b, computed_a, tolerated, progress)
         left_out = values_a.left_out
     else:
         progress(1, 2, f"all of it on {b}")
         values_b = Compilation(model, b).intermediates(*arrays)
-        found_b = {operand.index: values_b[operand] for operand in values_b}
-        comparison = _along(model, found_a, found_b, tolerated)
+        computed_b = {operand.index: values_b[operand] for operand in values_b}
+        comparison = _along(model, computed_a, computed_b, tolerated)
         left_out = values_b.left_out
     beyond = [at for at, item in enumerate(comparison) if item.is_beyond]
     unequal = [
@@ -132,7 +132,10 @@ def diff(
 
 
 def _along(
-    model: Model, found_a: Mapping[int, Array], found_b: Mapping[int, Array], tolerance: Tolerance
+    model: Model,
+    computed_a: Mapping[int, Array],
+    computed_b: Mapping[int, Array],
+    tolerance: Tolerance,
 ) -> list[OperandDiff]:
     """Each device with its own values."""
     scales = _scales(model)
@@ -143,12 +146,12 @@ def _along(
             role,
             operand,
             scales[operand.index],
-            found_a[operand.index],
-            found_b[operand.index],
+            computed_a[operand.index],
+            computed_b[operand.index],
             tolerance,
         )
         for number, operation, role, operand in _outputs(model)
-        if operand.index in found_a and operand.index in found_b
+        if operand.index in computed_a and operand.index in computed_b
     ]
 
 
@@ -156,13 +159,13 @@ def _isolated(
     model: Model,
     a: str,
     b: str,
-    found: Mapping[int, Array],
+    computed: Mapping[int, Array],
     tolerance: Tolerance,
     progress: Progress,
 ) -> list[OperandDiff]:
-    """Each operation on both devices, with the inputs that one of them has computed.
+    """Each operation on both devices with the same inputs.
 
-    found: what that one computed for the whole model.
+    computed: the values of the whole model, which supply the inputs.
     """
     drivers = chosen([a, b])
     scales = _scales(model)
@@ -173,7 +176,7 @@ def _isolated(
         progress(position + 2, len(views) + 2, view.name)
         if not can_be_run(part):
             continue
-        outputs, problem = _on_both(part, drivers, found)
+        outputs, problem = _on_both(part, drivers, computed)
         for role, operand in zip(view.output_roles, view.outputs, strict=True):
             if operand.index not in part.outputs:
                 continue
@@ -207,13 +210,13 @@ def _isolated(
 
 
 def _on_both(
-    part: Slice, drivers: Sequence[IDevice], found: Mapping[int, Array]
+    part: Slice, drivers: Sequence[IDevice], computed: Mapping[int, Array]
 ) -> tuple[list[Mapping[int, Array]], str]:
-    """The outputs of a single operation on each device, and why one cannot run it, or ""."""
+    """The outputs of a single operation on each device, and the error of a device or ""."""
     outputs: list[Mapping[int, Array]] = []
     for driver in drivers:
         try:
-            outputs.append(run_single(part, driver, found))
+            outputs.append(run_single(part, driver, computed))
         except NnapiError as error:
             return outputs, f"{driver.name}: {error.message}"
         except KeyError as error:
@@ -231,7 +234,7 @@ def _outputs(model: Model) -> list[tuple[int, str, str, OperandView]]:
 
 
 def _scales(model: Model) -> list[float]:
-    """Of all operands: a temporary has the scale that its operation gives it."""
+    """The scales of all operands; operations determine those of temporaries."""
     return [operand.scale for operand in with_parameters(model.finished.main)]
 
 

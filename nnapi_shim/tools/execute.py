@@ -1,4 +1,4 @@
-"""An unmodified C program with this library: what its environment is to be, and running it."""
+"""Runs an unmodified C program with this library."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
 
 
 def environment(
-    given: Mapping[str, str],
+    variables: Mapping[str, str],
     *,
     trace: str | None = None,
     capture: str | None = None,
@@ -29,18 +29,18 @@ def environment(
     log: str | None = None,
     overwrite: bool = False,
 ) -> dict[str, str]:
-    """The environment `given`, in which a program finds libneuralnetworks.so and its companions.
+    """`variables` with the settings with which a program loads libneuralnetworks.so and companions.
 
-    trace, capture: files to be written; `%p` in a name is the process's number.
-    lint: whether the building of models goes on after a refusal. device: a regular expression that
-    names of devices must match. log: what is written to stderr, such as `debug,json`.
-    overwrite: whether files that are there already may be replaced.
+    trace, capture: output files; `%p` in a name is replaced with the process id.
+    lint: whether model building continues after an error. device: a regular expression that device
+    names must match. log: log level and format, such as `debug,json`.
+    overwrite: whether existing files may be replaced.
 
-    Raises BAD_DATA for a value that cannot be, FileNotFoundError where the library is not built.
+    Raises BAD_DATA for an invalid value, FileNotFoundError if the library is not built.
     """
-    made = dict(given)
-    before = made.get(_SEARCH)
-    made[_SEARCH] = get_library_dir() + (f":{before}" if before else "")
+    result = dict(variables)
+    old_path = result.get(_SEARCH)
+    result[_SEARCH] = get_library_dir() + (f":{old_path}" if old_path else "")
     for setting, file in ((settings.TRACE, trace), (settings.CAPTURE, capture)):
         if file is None:
             continue
@@ -48,30 +48,30 @@ def environment(
             raise bad_data(f"the file for {setting.name} has no name", "tool.exec.file-name")
         if "%p" not in Path(file).name:
             require_free(file, overwrite)
-        made[setting.name] = str(Path(file).absolute())  # the program may go to another folder
+        result[setting.name] = str(Path(file).absolute())  # the program may change its directory
     if lint:
-        made[settings.LINT.name] = "1"
+        result[settings.LINT.name] = "1"
     if device is not None:
         try:
             re.compile(device)
         except re.error as error:
-            told = f"{device!r} is no regular expression: {error}"
-            raise bad_data(told, "tool.exec.device-pattern") from None
-        made[settings.ENABLED_DEVICES.name] = device
+            message = f"{device!r} is no regular expression: {error}"
+            raise bad_data(message, "tool.exec.device-pattern") from None
+        result[settings.ENABLED_DEVICES.name] = device
     if log is not None:
         allowed = (*LEVELS, JSON)
         for word in log.replace(",", " ").split():
             if word not in allowed:
-                told = f"there is no log level {word!r}; there are {', '.join(allowed)}"
-                raise bad_data(told, "tool.exec.log-level")
-        made[settings.LOG.name] = log
-    return made
+                message = f"there is no log level {word!r}; there are {', '.join(allowed)}"
+                raise bad_data(message, "tool.exec.log-level")
+        result[settings.LOG.name] = log
+    return result
 
 
 def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Become the program: its exit code and the signals that end it are those of this process.
+    """Replace this process with the program.
 
-    command: its name or path, and its arguments. Raises BAD_DATA where it cannot be run.
+    command: its name or path, and its arguments. Raises BAD_DATA if it cannot be run.
     """
     if not command:
         raise bad_data("there is no program to run", "tool.exec.no-program")

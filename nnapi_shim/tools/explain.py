@@ -1,7 +1,7 @@
-"""Which device runs which operation of a model, why, and why not the others.
+"""Explains which device runs each operation of a model, and why other devices do not.
 
-What is told is what a compilation would do: the same answers of devices, looked at the same way.
-Nothing is prepared or run, but what nnapi-cpu computes of constants.
+The explanation uses the same device queries and the same partitioning as a compilation. Nothing is
+prepared or run, except constant folding of nnapi-cpu.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,10 +54,10 @@ def explain(
 ) -> Explanation:
     """Explain a model.
 
-    devices: those that may run it, as in Compilation; None: all that are listed.
+    devices: allowed devices, as in Compilation; None: all devices.
 
-    Raises NnapiError for a model that cannot be had and a device that is not there; a model that
-    cannot be compiled has its `problem`.
+    Raises NnapiError for a model that cannot be loaded and an unknown device. If the model cannot
+    be compiled, `problem` gives the reason.
     """
     model = model_of(source)
     return _Explainer(
@@ -72,7 +72,7 @@ def explain(
 
 
 class _Explainer:
-    """What is known of a model while it is explained."""
+    """Collects the facts of an explanation."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class _Explainer:
         self.answers = Answers(model, devices, preference)
         self.is_whole = not is_named and PARTITION.get() == NEVER
         self.own = [self._answered(device) for device in devices]
-        """Per device what it says of each operation, or why it says nothing."""
+        """Per device: whether it supports each operation, or its error message."""
         self.problem = ""
         self.steps: list[Step] = []
         try:
@@ -122,7 +122,7 @@ class _Explainer:
         return answer
 
     def explanation(self) -> Explanation:
-        """All of it."""
+        """The complete explanation."""
         hand_overs = tuple(self._hand_overs())
         steps = tuple(
             StepExplained(
@@ -151,7 +151,7 @@ class _Explainer:
         )
 
     def _passes(self) -> Iterator[PassExplained]:
-        """What nnapi-cpu does to the steps that it runs."""
+        """The rewrites of nnapi-cpu's passes in its steps."""
         parts = [list(step.operations) for step in self.steps]
         for number, step in enumerate(self.steps):
             if step.device.name == CpuDevice.name:
@@ -173,12 +173,12 @@ class _Explainer:
         return others | device_manager.left_out()
 
     def _fallback(self) -> str:
-        """As a compilation has it: where devices are not the program's choice."""
+        """The fallback device of a compilation; "" if the program names its devices."""
         is_off = self.is_named or PARTITION.get() == NO_FALLBACK
         if is_off or all(is_built_in(step.device.name) for step in self.steps):
             return ""
-        found = fallback_step(self.model, self.devices, self.steps)
-        return "" if found is None else found.device.name
+        step = fallback_step(self.model, self.devices, self.steps)
+        return "" if step is None else step.device.name
 
     def _decision(self) -> str:
         if self.problem:
@@ -193,15 +193,18 @@ class _Explainer:
         return f"{devices[0]} is the best, or as good as the best, for every operation"
 
     def _operation(self, position: int) -> OperationExplained:
-        view, found = self.views[position], self.levels_without_defaults.operations[position]
+        view, compliance_of = (
+            self.views[position],
+            self.levels_without_defaults.operations[position],
+        )
         step = self.step_of.get(position)
         return OperationExplained(
             view.number,
             view.name,
             tuple(map(operand_info, view.inputs)),
             tuple(map(operand_info, view.outputs)),
-            found.level,
-            tuple(map(_why, found.reasons)),
+            compliance_of.level,
+            tuple(map(_why, compliance_of.reasons)),
             "" if step is None else self.steps[step].device.name,
             step,
             tuple(self._verdict(position, device) for device in range(len(self.devices))),
@@ -231,7 +234,7 @@ class _Explainer:
         return Verdict(self.devices[device].name, runs, is_chosen, figure, tuple(reasons))
 
     def _others(self, position: int, device: int) -> list[int]:
-        """The other devices that run an operation where it stands."""
+        """The other devices that can run an operation at its position."""
         return [
             other
             for other in range(len(self.devices))
@@ -273,7 +276,7 @@ class _Explainer:
         return Why("whole", f"{of}, as {name}, which runs the whole model")
 
     def _figure_of(self, position: int) -> str:
-        """What a device's figure for an operation is given by."""
+        """The operand type or operation whose performance figure applies to an operation."""
         item = self.model.main.operations[position]
         if item.type in (OperationType.IF, OperationType.WHILE):
             return name_of(item.type)
@@ -284,7 +287,7 @@ class _Explainer:
         return f"{'relaxed ' if relaxed else ''}{getattr(kind, 'name', 'an extension type')}"
 
     def _missing(self, position: int, device: int) -> list[Why]:
-        """Why a device does not run an operation."""
+        """The reasons why a device does not support an operation."""
         driver, answer = self.devices[device], self.own[device]
         if isinstance(answer, str):
             return [Why("answer", f"it does not say what it runs: {answer}")]
@@ -301,7 +304,7 @@ class _Explainer:
         return self._beyond(self.levels, position, specification_level(driver), "the device")
 
     def _beyond(self, levels: Compliance, position: int, has: int, who: str) -> list[Why]:
-        found = [
+        reasons = [
             Why(
                 reason.rule,
                 f"{reason.text}: needs level {reason.level}, {who} has {has}",
@@ -310,8 +313,8 @@ class _Explainer:
             for reason in levels.operations[position].reasons
             if reason.level > has
         ]
-        if found:
-            return found
+        if reasons:
+            return reasons
         return [Why("driver", "the driver says that it does not run it, at a level that it has")]
 
     def _no_extension(self, item: Operation, driver: IDevice) -> Why:
@@ -334,11 +337,11 @@ class _Explainer:
             return Why("operation", error.message)
         return Why("graph", "an operation in one of its graphs is not declared")
 
-    # What passes from step to step
+    # Data that steps exchange
 
     def _hand_overs(self) -> list[HandOver]:
         written: dict[int, int] = {}
-        found: dict[tuple[int, int], HandOver] = {}
+        hand_overs: dict[tuple[int, int], HandOver] = {}
         for position, view in enumerate(self.views):
             if position in self.step_of:
                 for operand in view.outputs:
@@ -349,14 +352,14 @@ class _Explainer:
                 source = written.get(operand.index)
                 if to is None or source is None or source == to:
                     continue
-                found[operand.index, to] = HandOver(
+                hand_overs[operand.index, to] = HandOver(
                     operand_info(operand),
                     source,
                     self.steps[source].device.name,
                     to,
                     self.steps[to].device.name,
                 )
-        return sorted(found.values(), key=lambda item: (item.to_step, item.operand.index))
+        return sorted(hand_overs.values(), key=lambda item: (item.to_step, item.operand.index))
 
 
 def _why(reason: Reason) -> Why:
@@ -364,7 +367,7 @@ def _why(reason: Reason) -> Why:
 
 
 def _sum(sizes: Iterable[int | None]) -> int | None:
-    """The sum; None if one is not known."""
+    """The sum; None if a size is unknown."""
     total = 0
     for size in sizes:
         if size is None:

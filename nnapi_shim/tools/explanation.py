@@ -1,4 +1,4 @@
-"""What `explain` tells: the classes of its report."""
+"""The report classes of `explain`."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from nnapi_shim.tools.report import Report
 
 @dataclass(frozen=True)
 class Why:
-    """A reason. rule: what decided: `figure`, `order`, `only`, `whole`; or what is missing:
-    `operation`, `types`, `form`, `rank`, `quantization`, `operand type`, `extension`, `driver`,
-    `answer`, `dynamic`, or the name of a rule of the declaration. level: the feature level that
-    is needed, where that is the reason. text: the same in words.
+    """A reason. rule: the deciding criterion: `figure`, `order`, `only`, `whole`; or the missing
+    support: `operation`, `types`, `form`, `rank`, `quantization`, `operand type`, `extension`,
+    `driver`, `answer`, `dynamic`, or the name of a rule of the declaration. level: the required
+    feature level, if that is the reason. text: the reason in words.
     """
 
     rule: str
@@ -22,10 +22,10 @@ class Why:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a device is to an operation.
+    """A device's role for an operation.
 
-    runs: whether it runs it where it stands. is_chosen: whether it is the one that does. figure:
-    the time, or power, that it says it needs relative to the CPU; None where it says nothing.
+    runs: whether the device can run the operation at its position. is_chosen: whether it is chosen
+    to. figure: its declared time or power relative to the CPU; None if it declares none.
     reasons: why it is chosen, or why not.
     """
 
@@ -38,11 +38,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class OperationExplained:
-    """An operation, in the order in which they run.
+    """An operation; operations are listed in execution order.
 
     number: of its addOperation call. level: the lowest feature level that has this use of it,
-    without inputs that say what leaving them out says; newer: what makes that higher than 1.
-    device: "" where none runs it. step: None there.
+    not counting inputs with their default values; newer: the reasons for a level above 1.
+    device, step: "" and None if no device runs it.
     """
 
     number: int
@@ -57,7 +57,7 @@ class OperationExplained:
 
     @property
     def why(self) -> str:
-        """Why it runs where it does, in words."""
+        """The reasons for the chosen device, in words."""
         chosen_one = next((item for item in self.verdicts if item.is_chosen), None)
         return "; ".join(why.text for why in chosen_one.reasons) if chosen_one else ""
 
@@ -66,7 +66,7 @@ class OperationExplained:
 class StepExplained:
     """Operations, by their numbers, that a device runs as one prepared model.
 
-    bytes_in: of what it reads that earlier steps have written; None where a run decides them.
+    bytes_in: size of its inputs from earlier steps; None if only a run determines it.
     """
 
     number: int
@@ -77,9 +77,9 @@ class StepExplained:
 
 @dataclass(frozen=True)
 class PassExplained:
-    """What a pass over the graph does when nnapi-cpu prepares it.
+    """A rewrite by a pass of nnapi-cpu.
 
-    name: of the pass. operation: the number of the one that it is about. what: in words.
+    name: of the pass. operation: number of the rewritten operation. what: description.
     """
 
     name: str
@@ -100,15 +100,14 @@ class HandOver:
 
 @dataclass(frozen=True)
 class Explanation(Report):
-    """Who runs what.
+    """The assignment of operations to devices.
 
-    preference: what counts: exec_time, or power_usage for LOW_POWER. decision: how devices were
-    chosen, in words. problem: why the model cannot be compiled like this, or "". left_out: devices
-    that are there and do not take part, by name, with the reason. fallback: the device that runs
-    the whole model where another one fails, or "". handed_over_bytes: of all
-    hand-overs together, each once for each step that reads it; None where a run decides them.
-    passes: what becomes of operations on nnapi-cpu. notes: what of the model's file is expressed
-    otherwise than it stands there.
+    figure: the deciding performance figure: exec_time, or power_usage for the preference LOW_POWER.
+    decision: how devices were chosen, in words. problem: why the model cannot be compiled, or "".
+    left_out: excluded devices, name -> reason. fallback: the device that runs the whole model if
+    another one fails, or "". handed_over_bytes: sum of all hand-overs, each counted once for each
+    step that reads it; None if only a run determines it. passes: rewrites of nnapi-cpu. notes:
+    parts of the model's file that the model expresses differently.
     """
 
     model: str

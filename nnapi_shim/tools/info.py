@@ -1,4 +1,4 @@
-"""What is here: devices, the processor, versions, folders, settings."""
+"""The installation: devices, processor, versions, folders, settings."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ EXTRAS = {
     "tools": ("typer", "rich", "matplotlib", "pillow"),
     "explorer": ("ai-edge-model-explorer",),
 }
-"""Extra of nnapi_shim -> the packages that it brings."""
+"""Extra of nnapi_shim -> the packages that it installs."""
 
 PACKAGES = ("cffi", "numpy")
 PEERS = ("ai-edge-litert", "onnxruntime", "openvino")
@@ -37,17 +37,17 @@ _FEATURES = (
     *("avx512dq", "avx512vl", "avx512_vnni", "avx_vnni", "avx512_bf16", "avx512_fp16"),
     *("amx_tile", "amx_int8", "amx_bf16"),
 )
-"""What kernels use, or could."""
+"""Processor features that kernels use or could use."""
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A device, in the order in which NNAPI numbers them.
+    """A device; devices are listed in NNAPI's order.
 
-    feature_level: that of the specification, 1 to 8. hal: the version that a driver is written
-    against, "1.0" or "1.1"; "" for the library's own interface. extensions: their names.
-    exec_time, power_usage: what it says of itself, by operand type, `IF` and `WHILE` and
-    `relaxed float32`, relative to the CPU; smaller is better. problem: why it did not tell, or "".
+    feature_level: that of the specification, 1 to 8. hal: the driver's HAL version, "1.0" or "1.1";
+    "" for the library's own interface. extensions: their names. exec_time, power_usage: its
+    declared performance by operand type, `IF`, `WHILE` and `relaxed float32`, relative to the CPU;
+    smaller is better. problem: the error of the query, or "".
     """
 
     number: int
@@ -65,9 +65,9 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class Processor:
-    """The processor. tiers: instruction-set tiers that it runs, best first; tier: the one whose
-    kernels are used. kernels: their library, or "" where none is built for it. problem: why the
-    CPU device cannot run, or "".
+    """The processor. tiers: supported instruction-set tiers, best first; tier: the one in use.
+    kernels: the kernel library of that tier, or "" if it is not built. problem: why the CPU device
+    cannot run, or "".
     """
 
     name: str
@@ -82,7 +82,7 @@ class Processor:
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """An environment variable that is read; origin: `default` or `environment`."""
+    """An environment variable of the library. origin: `default` or `environment`."""
 
     name: str
     value: str
@@ -93,9 +93,9 @@ class SettingInfo:
 
 @dataclass(frozen=True)
 class Info(Report):
-    """Everything. packages: version of each package that is installed, None for one that is not.
+    """The complete report. packages: version of each package, None if it is not installed.
 
-    paths: what lies where; "" for what is not there.
+    paths: name -> path, or "" if it does not exist.
     """
 
     version: str
@@ -104,7 +104,7 @@ class Info(Report):
     system: str
     packages: dict[str, str | None]
     extras: dict[str, bool]
-    """Whether all packages of an extra are there."""
+    """Extra -> whether all its packages are installed."""
     processor: Processor
     devices: tuple[DeviceInfo, ...]
     settings: tuple[SettingInfo, ...]
@@ -112,7 +112,7 @@ class Info(Report):
 
 
 def info() -> Info:
-    """What is here, as this process sees it."""
+    """The installation as this process sees it."""
     packages = [*PACKAGES, *(name for names in EXTRAS.values() for name in names), *PEERS]
     versions = {name: installed_version(name) for name in dict.fromkeys(packages)}
     return Info(
@@ -132,7 +132,7 @@ def info() -> Info:
 
 
 def installed_version(package: str) -> str | None:
-    """Version of a package that is installed, without importing it."""
+    """Version of an installed package, without importing it."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -140,7 +140,7 @@ def installed_version(package: str) -> str | None:
 
 
 def processor() -> Processor:
-    """What the processor has, and which kernels that makes best."""
+    """The processor's features and the best kernels for it."""
     name, flags = _cpuinfo()
     features = tuple(feature for feature in _FEATURES if feature in flags)
     machine, count = platform_machine(), len(os.sched_getaffinity(0))
@@ -157,7 +157,7 @@ def processor() -> Processor:
 
 
 def _cpuinfo() -> tuple[str, frozenset[str]]:
-    """The processor's name, and its flags."""
+    """The processor's name and feature flags."""
     name, flags = "", frozenset[str]()
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
@@ -168,14 +168,14 @@ def _cpuinfo() -> tuple[str, frozenset[str]]:
                 elif key.strip() == "flags":
                     flags = frozenset(value.split())
                 elif not key.strip():
-                    break  # the others are alike
+                    break  # all processors are the same
     except OSError:
         pass
     return name or platform.processor(), flags
 
 
 def device_info(number: int, driver: IDevice) -> DeviceInfo:
-    """What a device says of itself."""
+    """A device's description of itself."""
     times: dict[str, float] = {}
     powers: dict[str, float] = {}
     problem = ""
@@ -204,7 +204,7 @@ def device_info(number: int, driver: IDevice) -> DeviceInfo:
 
 
 def specification_level(driver: IDevice) -> int:
-    """The feature level of a device as the specification counts it, from 1."""
+    """The feature level of a device in the specification's numbering, from 1."""
     level = int(driver.feature_level)
     return level - 26 if 27 <= level <= 31 else level - 1000000
 
@@ -230,16 +230,16 @@ def _setting(setting: Setting) -> SettingInfo:
 
 
 def paths() -> dict[str, str]:
-    """What lies where; "" for what is not there."""
-    libraries = _found(folders.get_library_dir)
+    """Name -> path of the installed parts; "" for a missing one."""
+    libraries = _path_or_empty(folders.get_library_dir)
     return {
         "package": str(Path(folders.__file__).parent),
         "library": str(Path(libraries, folders.LIBRARY)) if libraries else "",
-        "headers": _found(folders.get_include),
+        "headers": _path_or_empty(folders.get_include),
     }
 
 
-def _found(folder: Callable[[], str]) -> str:
+def _path_or_empty(folder: Callable[[], str]) -> str:
     try:
         return folder()
     except FileNotFoundError:

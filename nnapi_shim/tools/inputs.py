@@ -1,4 +1,4 @@
-"""What a model is run with: arrays of files, pictures, or numbers made up."""
+"""Inputs of a model: arrays from files, pictures, or random numbers."""
 
 import os
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 ARRAYS = (".npy", ".npz")
 PICTURE_BYTES = 1 << 28
-"""Largest number of bytes that a picture may have when it is unpacked."""
+"""Size limit of a decoded picture, in bytes."""
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Channels -> what Pillow calls pictures with as many."""
+"""Channels -> Pillow's image mode."""
 _BYTES = {OperandType.TENSOR_QUANT8_ASYMM: 0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED: -128}
-"""Types of one byte -> what a black pixel is in them."""
+"""Type of one byte -> the value of a black pixel."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """How pictures become inputs.
+    """The conversion of pictures to inputs.
 
-    resize: whether a picture of another size is scaled; else it is refused.
-    mean, std: the value of a pixel is (0..255 - mean) / std. Where neither is given, a quantized
-        input of 8 bits gets the pixel itself, 0..255 or -128..127, which is what its scale and zero
-        point are made for; a float input gets pixel / 255.
+    resize: whether to scale a picture of another size; otherwise it is an error.
+    mean, std: the value of a pixel is (0..255 - mean) / std. Without both, a quantized input of 8
+        bits gets the pixel itself, 0..255 or -128..127, for which its scale and zero point are
+        usually chosen; a float input gets pixel / 255.
     """
 
     resize: bool = False
@@ -44,11 +44,11 @@ class Picture:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is said of mean and std."""
+        """Whether neither mean nor std is set."""
         return self.mean is None and self.std is None
 
     def real(self, pixels: Array) -> Array:
-        """Pixels as numbers that a model computes with."""
+        """Pixels as real numbers."""
         mean = 0.0 if self.mean is None else self.mean
         std = 255.0 if self.std is None else self.std
         if not std:
@@ -59,50 +59,50 @@ class Picture:
 
 def read_inputs(
     compilation: "Compilation | PartialCompilation",
-    given: Sequence[str | os.PathLike[str]],
+    files: Sequence[str | os.PathLike[str]],
     how: Picture | None = None,
 ) -> list[Array]:
     """One array for each input of a compilation.
 
-    given: files, in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays
-    by the names of the inputs or in their order; anything else is a picture.
+    files: in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays by the
+    names of the inputs or in their order; any other file is a picture.
 
-    Numbers of a float array become those of a quantized input by its scale and zero point.
-    Raises BAD_DATA for what does not fit, OSError for what cannot be read.
+    Float arrays for a quantized input are quantized with its scale and zero point. Raises BAD_DATA
+    for arrays that do not match an input, OSError for files that cannot be read.
     """
     names, arguments = compilation.input_names, compilation.inputs
-    found: dict[int, Array] = {}
+    arrays: dict[int, Array] = {}
     free = range(len(arguments))
-    for item in given:
+    for item in files:
         text = os.fspath(item)
         name, separator, path = text.partition("=")
         if separator and name in names:
-            places = [names.index(name)]
+            positions = [names.index(name)]
         elif separator and not Path(text).exists():
             raise bad_data(
                 f"there is no input {name!r}; there are {', '.join(names)}", "tool.inputs.name"
             )
         else:
-            path, places = text, []
+            path, positions = text, []
         if path.endswith(".npz"):
-            for place, array in _of_archive(path, compilation).items():
-                found[place] = fitted(array, arguments[place], f"{path}, {names[place]}")
+            for position, array in _of_archive(path, compilation).items():
+                arrays[position] = fitted(array, arguments[position], f"{path}, {names[position]}")
             continue
-        if not places:
-            places = [place for place in free if place not in found][:1]
-            if not places:
+        if not positions:
+            positions = [position for position in free if position not in arrays][:1]
+            if not positions:
                 raise bad_data(
                     f"{path} is one input too many; the model has {len(arguments)}",
                     "tool.inputs.too-many",
                 )
-        (place,) = places
-        if place in found:
-            raise bad_data(f"input {names[place]!r} is given twice", "tool.inputs.twice")
-        found[place] = read_input(path, arguments[place], how or Picture())
-    missing = [names[place] for place in range(len(arguments)) if place not in found]
+        (position,) = positions
+        if position in arrays:
+            raise bad_data(f"input {names[position]!r} is given twice", "tool.inputs.twice")
+        arrays[position] = read_input(path, arguments[position], how or Picture())
+    missing = [names[position] for position in range(len(arguments)) if position not in arrays]
     if missing:
         raise bad_data(f"nothing is given for {', '.join(missing)}", "tool.inputs.missing")
-    return [found[place] for place in range(len(arguments))]
+    return [arrays[position] for position in range(len(arguments))]
 
 
 def read_input(path: str, argument: Argument, how: Picture) -> Array:
@@ -113,17 +113,17 @@ def read_input(path: str, argument: Argument, how: Picture) -> Array:
 
 
 def fitted(array: Array, argument: Argument, what: str) -> Array:
-    """An array as an input takes it: of its type and dimensions. Raises BAD_DATA."""
-    wanted = argument.dimensions
+    """An array converted to an input's type and dimensions. Raises BAD_DATA if it cannot be."""
+    declared = argument.dimensions
     scalar = argument.type in SCALARS and array.size == 1
     if scalar:
         array = array.reshape(())
-    elif wanted and not (
-        len(array.shape) == len(wanted)
-        and all(size in (0, found) for size, found in zip(wanted, array.shape, strict=True))
+    elif declared and not (
+        len(array.shape) == len(declared)
+        and all(size in (0, actual) for size, actual in zip(declared, array.shape, strict=True))
     ):
         raise bad_data(
-            f"{what} has dimensions {list(array.shape)}; the input has {shown(wanted)}",
+            f"{what} has dimensions {list(array.shape)}; the input has {shown(declared)}",
             "tool.inputs.dimensions",
         )
     if array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE:
@@ -132,7 +132,7 @@ def fitted(array: Array, argument: Argument, what: str) -> Array:
 
 
 def quantized(array: Array, argument: Argument) -> Array:
-    """Real numbers in the steps of a quantized type, rounded to even and clipped to its range."""
+    """Quantized values of real numbers, rounded to nearest even and clamped to the type's range."""
     low, high = QUANTIZED_RANGE[argument.type]
     steps = np.rint(array.astype(np.float64) / argument.scale) + argument.zero_point
     if np.isnan(steps).any():
@@ -142,7 +142,7 @@ def quantized(array: Array, argument: Argument) -> Array:
 
 
 def real(array: Array, argument: Argument) -> Array:
-    """The real numbers that an array of an input or output stands for."""
+    """The real (dequantized) numbers of an array of an input or output."""
     if argument.type in QUANTIZED_RANGE and argument.scale:
         steps = array.astype(np.float64) - argument.zero_point
         result: Array = steps * argument.scale
@@ -151,24 +151,24 @@ def real(array: Array, argument: Argument) -> Array:
 
 
 def made_up(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
-    """An array for each input, the same ones for the same seed.
+    """A random array for each input; the seed determines the values.
 
-    Float numbers are from 0 to 1; quantized ones of all values; whole numbers 0 and 1, which are
-    indexes that exist almost everywhere. Unknown dimensions are 1. Raises BAD_DATA for an unknown
-    rank, and for types of extensions.
+    Floats are from 0 to 1; quantized values cover the range; integers are 0 and 1, which are valid
+    indexes in almost all models. Unknown dimensions become 1. Raises BAD_DATA for an unknown rank
+    and for types of extensions.
     """
     return [
-        _random(argument, np.random.default_rng((seed, place)), place)
-        for place, argument in enumerate(arguments)
+        _random(argument, np.random.default_rng((seed, position)), position)
+        for position, argument in enumerate(arguments)
     ]
 
 
-def _random(argument: Argument, rng: np.random.Generator, place: int) -> Array:
+def _random(argument: Argument, rng: np.random.Generator, position: int) -> Array:
     kind = argument.type
     dtype = DTYPES.get(kind)
     if dtype is None or (kind not in SCALARS and not argument.dimensions):
         raise bad_data(
-            f"nothing can be made up for input {argument.name or place}, "
+            f"nothing can be made up for input {argument.name or position}, "
             f"{getattr(kind, 'name', 'of an extension')}{shown(argument.dimensions)}; give one",
             "tool.inputs.no-random-values",
         )
@@ -190,25 +190,25 @@ def shown(dimensions: Sequence[int]) -> str:
 
 
 def _array(path: str) -> Array:
-    found = _loaded(path)
-    if not isinstance(found, np.ndarray):
+    loaded = _loaded(path)
+    if not isinstance(loaded, np.ndarray):
         raise bad_data(
             f"{path} is no single array of numpy; such files end in .npz", "tool.inputs.not-npy"
         )
-    return found
+    return loaded
 
 
 def _loaded(path: str) -> Array | dict[str, Array]:
-    """What a file of numpy holds: an array, or several by their names."""
+    """The content of a numpy file: an array, or arrays by name."""
     from zipfile import BadZipFile
 
-    # Opened here, since numpy leaves a file open that it cannot read.
+    # Opened here, because numpy does not close a file that it cannot read.
     with Path(path).open("rb") as file:
         try:
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                return found
-            return {name: found[name] for name in found.files}
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            return {name: loaded[name] for name in loaded.files}
         except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
             raise bad_data(
                 f"{path} is no file of numpy: {_short(error)}", "tool.inputs.not-numpy"
@@ -223,7 +223,7 @@ def _of_archive(path: str, compilation: "Compilation | PartialCompilation") -> d
             f"{path} is a single array of numpy; such files end in .npy", "tool.inputs.not-npz"
         )
     if set(names) <= arrays.keys():
-        return {place: arrays[name] for place, name in enumerate(names)}
+        return {position: arrays[name] for position, name in enumerate(names)}
     if len(arrays) == len(names) and not arrays.keys() & set(names):
         return dict(enumerate(arrays.values()))
     raise bad_data(
@@ -259,8 +259,8 @@ def _picture(path: str, argument: Argument, how: Picture) -> Array:
 
 
 def _image_size(argument: Argument) -> tuple[int, int, int, bool] | None:
-    """Height, width (0: any), channels of the pictures that an input takes, and whether channels
-    stand in front; None for an input that takes none.
+    """Height, width (0: any), channels of the pictures that an input takes, and whether the layout
+    is channels-first; None for an input that takes no pictures.
     """
     dimensions = argument.dimensions
     if argument.type not in DTYPES or len(dimensions) not in (3, 4):
@@ -300,20 +300,20 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
         raise bad_data(
             f"{path} is a damaged picture: {_short(error)}", "tool.inputs.picture-damaged"
         ) from None
-    wanted = (width or image.width, height or image.height)
-    if image.size != wanted:
+    target = (width or image.width, height or image.height)
+    if image.size != target:
         if not resize:
             raise bad_data(
-                f"{path} is {image.width} x {image.height}; the input is {wanted[0]} x "
-                f"{wanted[1]} (width x height), and --resize scales pictures",
+                f"{path} is {image.width} x {image.height}; the input is {target[0]} x "
+                f"{target[1]} (width x height), and --resize scales pictures",
                 "tool.inputs.picture-size",
             )
-        image = image.resize(wanted, Image.Resampling.BILINEAR)
+        image = image.resize(target, Image.Resampling.BILINEAR)
     return np.asarray(image)
 
 
 def _of_bytes(image: Any) -> Any:
-    """A picture of 16 bits with the upper 8 of them, which Pillow would cut off at 255."""
+    """A 16-bit picture reduced to its upper 8 bits; Pillow would clamp it to 255."""
     from PIL import Image
 
     if not image.mode.startswith("I"):

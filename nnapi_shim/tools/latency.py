@@ -1,4 +1,4 @@
-"""Calls measured one by one: how long they take, and how that is spread."""
+"""Latencies of single calls, and their distribution."""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +14,12 @@ from nnapi_shim.api.arrays import Array
 
 PERCENTILES = (50, 90, 95, 99)
 MOST_CALLS = 1 << 17
-"""Of the fastest models there are fewer than fit into the time: all samples are kept."""
+"""Upper limit of measured calls, because all samples are kept."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """How long runs took, in seconds. samples: each of them, in their order."""
+    """Statistics of run times, in seconds. samples: all times in execution order."""
 
     runs: int
     minimum: float
@@ -34,7 +34,7 @@ class Latency:
 
 
 def latency(samples: Sequence[float]) -> Latency:
-    """What a number of times, at least one, come to."""
+    """The statistics of one or more times."""
     ordered = sorted(samples)
     cuts = ordered * 99 if len(ordered) == 1 else quantiles(ordered, n=100, method="inclusive")
     p50, p90, p95, p99 = (cuts[percentile - 1] for percentile in PERCENTILES)
@@ -53,9 +53,9 @@ def latency(samples: Sequence[float]) -> Latency:
 
 
 def timed(call: Callable[[], object], runs: int, until: float = inf) -> list[float]:
-    """The seconds that each of so many calls takes.
+    """The duration of each of `runs` calls, in seconds.
 
-    until: perf_counter() after which no call is made but the first.
+    until: value of perf_counter() after which no further call starts; at least one call is made.
     """
     samples: list[float] = []
     for _ in range(runs):
@@ -68,14 +68,14 @@ def timed(call: Callable[[], object], runs: int, until: float = inf) -> list[flo
 
 
 def calls_within(call: Callable[[], object], seconds: float, most: int = MOST_CALLS) -> int:
-    """How many calls fit into a time, 1 to `most`, going by the fastest of the first three."""
+    """Number of calls that fit into a time, 1 to `most`, estimated from the fastest of three."""
     fastest = min(timed(call, 3))
     return max(1, min(most, int(seconds / fastest) if fastest else most))
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let Python's garbage be collected before, and not while something is measured."""
+    """Collect Python's garbage before a measurement and disable the collector during it."""
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()

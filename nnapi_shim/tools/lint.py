@@ -1,4 +1,4 @@
-"""Everything that is wrong with a model at once."""
+"""All problems of a model."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.report import Report
 
 _NO_MODEL = ("source.", "file.", "import.", "capture.", "driver.")
-"""What rules begin with that are not about a model, but about having one."""
+"""Prefixes of rules about loading a model, as opposed to its content."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a model.
+    """A problem of a model.
 
-    severity: `error` for what finish or a computation refuses, `warning` for what is allowed and
-    most likely a mistake. code: what a program gets for it; None for a warning. rule: as in
-    docs/rules.md; "" for a warning. places: kind, number and name of where it is, outermost first.
+    severity: `error` for a violation that finish or a computation refuses, `warning` for a legal
+    but probably unintended use. code: the result code of an error; None for a warning. rule: as in
+    docs/rules.md; "" for a warning. places: its location, kind, number and name, outermost first.
     """
 
     severity: str
@@ -36,21 +36,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lint(Report):
-    """All findings, in the order in which they would be met."""
+    """All findings, in the order in which finish and a run would report them."""
 
     model: str
     findings: tuple[Finding, ...]
 
     @property
     def errors(self) -> int:
-        """How many of them are errors."""
+        """The number of errors."""
         return sum(finding.severity == "error" for finding in self.findings)
 
 
 def lint(source: Source) -> Lint:
-    """Look at a model; one that is not finished stays as it is.
+    """Check a model; an unfinished model stays unfinished.
 
-    Raises NnapiError and OSError for what is no model at all.
+    Raises NnapiError and OSError if there is no model.
     """
     try:
         model = model_of(source, finish=False)
@@ -74,10 +74,10 @@ def _warnings(model: Model) -> Iterator[Finding]:
         if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
             continue
         for remark in operation(item.type).remarks:
-            said = remark(_bound(item, model.finished))
-            if said:
+            text = remark(_bound(item, model.finished))
+            if text:
                 place = Place("operation", item.number, item.type.name)
-                yield Finding("warning", None, "", f"{place}: {said}", (place,))
+                yield Finding("warning", None, "", f"{place}: {text}", (place,))
 
 
 def _bound(item: Any, model: HalModel) -> Any:

@@ -1,7 +1,7 @@
-"""How fast this machine is: what the times of operations are set against.
+"""Peak performance of this machine, to which profiles relate the times of operations.
 
-Measured, not looked up: a large matrix product on nnapi-cpu, which is what its kernels reach at
-best, and a copy of more memory than any cache holds. On one thread, as the kernels run.
+Measured on one thread: the arithmetic peak with a large matrix product on nnapi-cpu, the memory
+bandwidth with a copy that exceeds all caches.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ TIMES = 5
 
 @dataclass(frozen=True)
 class Peaks(Report):
-    """Arithmetic operations and bytes in a second. None where nnapi-cpu is not there.
+    """Arithmetic operations and bytes per second. None if nnapi-cpu is not available.
 
-    bytes: of a copy, those that are read and those that are written.
+    bytes: bytes read plus bytes written by a copy.
     """
 
     float32: float | None
@@ -37,7 +37,7 @@ class Peaks(Report):
 
 @cache
 def peaks() -> Peaks:
-    """What this machine reaches; measured at the first call, in about half a second."""
+    """The peaks of this machine; the first call measures them in about half a second."""
     return Peaks(_product(_float_model), _product(_int8_model), _copy())
 
 

@@ -1,4 +1,4 @@
-"""MODEL of the command line: a file with a model, or a Python object that is one."""
+"""MODEL of the command line: a file with a model, or a Python object."""
 
 import importlib
 import os
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialModel
 
 Source = str | os.PathLike[str] | Model
-"""A finished model; the path of a file with one, and behind a `#` which of several; or
-`module:attribute`, `file.py:attribute`.
+"""A finished model; the path of a model file, optionally with `#signature`; or `module:attribute`,
+`file.py:attribute`.
 """
 
 
 def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
-    """The finished model that is meant.
+    """The finished model of a source.
 
-    source: a file that nnapi_shim.load reads, `file#signature`, and behind either the sizes of
-    inputs, `@NAME=SIZE,SIZE...`; a Python file, which is run,
-    with a model in `model` or one model alone; `module:attribute` or `file.py:attribute`, a model
-    or a function without arguments that makes one. signature: the same as behind the `#`. finish:
-    whether to finish a model of a Python file that is not.
+    source: a file that nnapi_shim.load reads, or `file#signature`, either followed by sizes of
+    inputs, `@NAME=SIZE,SIZE...`; a Python file, which is run and must define `model` or a single
+    model; `module:attribute` or `file.py:attribute`, a model or a function without arguments that
+    returns one. signature: alternative to `#signature`. finish: whether to finish an unfinished
+    model of a Python file.
 
-    Raises NnapiError for what is no such thing, and OSError for a file that cannot be read.
+    Raises NnapiError for an invalid source, and OSError for a file that cannot be read.
     """
     if isinstance(source, Model):
         return source
     text = os.fspath(source)
-    place, colon, attribute = text.rpartition(":")
+    module, colon, attribute = text.rpartition(":")
     if colon and attribute.isidentifier() and not Path(text).exists():
-        found = _attribute(place, attribute)
+        loaded = _attribute(module, attribute)
     elif text.endswith(".py"):
-        found = _only_model(text, _ran(text))
+        loaded = _only_model(text, _ran(text))
     else:
         from nnapi_shim.formats.load import load
 
         path, shapes = shapes_of(text)
         path, chosen = file_of(path)
-        found = load(path, signature=signature or chosen, shapes=shapes)
-    model = _called(text, found)
+        loaded = load(path, signature=signature or chosen, shapes=shapes)
+    model = _called(text, loaded)
     if not isinstance(model, Model):
         raise bad_data(
             f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model",
@@ -57,10 +57,10 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
 
 
 def partial_of(source: Source) -> "Model | PartialModel":
-    """What is meant, as `model_of` says; of a .tflite file a model in parts, of which LiteRT runs
-    those that NNAPI cannot express.
+    """The model of a source as in `model_of`; for a .tflite file a partial model, in which LiteRT
+    runs the parts that NNAPI cannot express.
 
-    Raises as `model_of`, and ImportError without what reads the file.
+    Raises as `model_of`, and ImportError if a package that reads the file is missing.
     """
     if not isinstance(source, Model):
         path, signature = file_of(os.fspath(source))
@@ -78,14 +78,14 @@ def file_of(text: str) -> tuple[str, str | None]:
 
 
 def shapes_of(text: str) -> tuple[str, dict[str, tuple[int, ...]]]:
-    """What stands before `@x=1,224,224,3@y=7`, and the sizes of inputs behind it.
+    """The path before `@x=1,224,224,3@y=7`, and the sizes of inputs.
 
-    Raises BAD_DATA for sizes that are no whole numbers.
+    Raises BAD_DATA for sizes that are not integers.
     """
     if Path(text).exists():
         return text, {}
     path, *parts = text.split("@")
-    while parts and "=" not in parts[0]:  # of the path
+    while parts and "=" not in parts[0]:  # part of the path
         path = f"{path}@{parts.pop(0)}"
     shapes = {}
     for part in parts:
@@ -100,22 +100,22 @@ def shapes_of(text: str) -> tuple[str, dict[str, tuple[int, ...]]]:
 
 
 def name_of(source: Source) -> str:
-    """What a model is called in reports: its file's name, or ""."""
+    """The name of a model in reports: its file's name, or ""."""
     return "" if isinstance(source, Model) else os.path.basename(os.fspath(source))  # noqa: PTH119
 
 
-def _attribute(place: str, attribute: str) -> Any:
-    if place.endswith(".py"):
-        names = _ran(place)
+def _attribute(module: str, attribute: str) -> Any:
+    if module.endswith(".py"):
+        names = _ran(module)
     else:
-        names = vars(_guarded(place, lambda: _imported(place)))
+        names = vars(_guarded(module, lambda: _imported(module)))
     if attribute not in names:
-        raise bad_data(f"{place} has no {attribute!r}", "source.no-attribute")
+        raise bad_data(f"{module} has no {attribute!r}", "source.no-attribute")
     return names[attribute]
 
 
 def _imported(name: str) -> Any:
-    """A module, also from the current folder, as `python -m` has it."""
+    """Import a module, also from the current folder, as `python -m` does."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -123,8 +123,8 @@ def _imported(name: str) -> Any:
 
 
 def _ran(path: str) -> dict[str, Any]:
-    """The names that a Python file leaves behind."""
-    Path(path).open("rb").close()  # a file that is not there is no fault of what is in it
+    """The global names of a Python file after it was run."""
+    Path(path).open("rb").close()  # a missing file raises OSError, not an error of its code
     return _guarded(path, lambda: runpy.run_path(path))  # type: ignore[no-any-return]
 
 
@@ -140,14 +140,14 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     )
 
 
-def _called(what: str, found: Any) -> Any:
-    if isinstance(found, Model) or not callable(found):
-        return found
-    return _guarded(what, found)
+def _called(what: str, value: Any) -> Any:
+    if isinstance(value, Model) or not callable(value):
+        return value
+    return _guarded(what, value)
 
 
 def _guarded(what: str, call: Callable[[], Any]) -> Any:
-    """What other people's code gives; whatever it raises is one line that says where."""
+    """The result of foreign code; its exceptions become a one-line NnapiError with the location."""
     try:
         return call()
     except NnapiError as error:
@@ -161,7 +161,7 @@ def _guarded(what: str, call: Callable[[], Any]) -> Any:
 
 
 def _line(what: str, error: BaseException) -> str:
-    """Where in the file that was run it happened, if it was in that file."""
+    """The line in the file that raised the error, if it is in that file."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     line, trace = None, error.__traceback__

@@ -1,4 +1,4 @@
-"""Runs whose steps were seen, and the trace that is made of them."""
+"""Observed runs, and their trace."""
 
 import os
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from nnapi_shim.drivers.observing import ObservedStep
 
 
 @dataclass(frozen=True)
-class SeenRun:
-    """A run that was observed; times are time.monotonic_ns()."""
+class ObservedRun:
+    """An observed run; times are time.monotonic_ns()."""
 
     started_ns: int
     ended_ns: int
     steps: tuple[ObservedStep, ...]
 
 
-def trace_events(runs: Sequence[SeenRun]) -> dict[str, Any]:
-    """Runs as trace events in JSON, which Perfetto and Chrome show: a lane for each device."""
+def trace_events(runs: Sequence[ObservedRun]) -> dict[str, Any]:
+    """Runs as JSON trace events for Perfetto and Chrome, with a lane for each device."""
     pid = os.getpid()
     lanes = {"run": 1} | {
         name: at + 2

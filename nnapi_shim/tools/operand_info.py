@@ -1,4 +1,4 @@
-"""An operand as reports have it."""
+"""Operands in reports."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from nnapi_shim.hal.types import byte_size, is_known
 
 @dataclass(frozen=True)
 class OperandInfo:
-    """An operand. dimensions: a 0 is an unknown one. bytes: None where a run decides them."""
+    """An operand. dimensions: 0 is unknown. bytes: None if only a run determines the size."""
 
     index: int
     name: str
@@ -18,14 +18,14 @@ class OperandInfo:
 
 
 def operand_info(operand: OperandView) -> OperandInfo:
-    """An operand as reports have it."""
+    """The report entry of an operand."""
     kind = operand.type
     known = hasattr(kind, "name") and is_known(kind, operand.dimensions)
     size = None
     if known and not operand.is_omitted and kind.name != "MODEL":
         try:
             size = byte_size(operand)
-        except KeyError:  # of an extension
+        except KeyError:  # an extension type
             size = None
     return OperandInfo(
         operand.index,

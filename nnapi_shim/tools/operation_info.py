@@ -1,4 +1,4 @@
-"""An operation of the specification in words: what is declared of it."""
+"""Description of an operation of the specification, from its declaration."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class TypeRow:
 class FormRow:
     """One accepted list of operands, since a feature level.
 
-    inputs, outputs: such as `stride_width:INT32`, or `inputs...` for one or more of a kind.
+    inputs, outputs: such as `stride_width:INT32`, or `inputs...` for a repeated operand.
     """
 
     level: int
@@ -32,10 +32,10 @@ class FormRow:
 
 @dataclass(frozen=True)
 class Described(Report):
-    """What an operation is.
+    """The description of an operation.
 
-    level: the feature level that it appeared in. rules: what addOperation and finish ask for, else
-    BAD_DATA. checks: what a computation asks for, else OP_FAILED.
+    level: the feature level that introduced it. rules: requirements of addOperation and finish,
+    otherwise BAD_DATA. checks: requirements of a computation, otherwise OP_FAILED.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Described(Report):
     types: tuple[TypeRow, ...]
     forms: tuple[FormRow, ...]
     defaults: dict[str, object]
-    """Inputs that a form may lack -> what that stands for."""
+    """Optional input -> its default value."""
     omittable: tuple[str, ...]
-    """Inputs that may be given without a value."""
+    """Inputs that may have no value."""
     deciding: tuple[str, ...]
-    """Inputs whose contents decide shapes."""
+    """Inputs whose values determine shapes."""
     output_dimensions: str
     output_quantization: str
     takes_empty_tensors: bool
@@ -59,7 +59,7 @@ class Described(Report):
 
 
 def described(type: OperationType | str | int) -> Described:
-    """What is declared of an operation; raises BAD_DATA for one that is not there."""
+    """The description of an operation; raises BAD_DATA for an unknown one."""
     kind = member(OperationType, type.upper() if isinstance(type, str) else type)
     declaration = operation(kind)
     rows = sorted(declaration.types.values(), key=lambda row: int(row[0]))
@@ -86,7 +86,7 @@ def described(type: OperationType | str | int) -> Described:
 
 
 def _form(declaration: Operation, accepted: Form, first: int) -> FormRow:
-    """first: the lowest level of any of its types."""
+    """A form as a report row. first: the lowest level of the operation's types."""
     return FormRow(
         max(accepted.since, first),
         _operands(accepted.inputs),

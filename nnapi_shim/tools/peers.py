@@ -1,7 +1,4 @@
-"""Other runtimes that run the same model, to be compared with.
-
-Each with its arguments bound beforehand, as an execution that is computed again.
-"""
+"""Other runtimes that run the same model for comparison, with bound arguments."""
 
 import os
 import tempfile
@@ -19,7 +16,7 @@ from nnapi_shim.tools.runtimes import RUNTIMES, Runtime, ready
 
 
 class Peer(NamedTuple):
-    """A model in another runtime. outputs: those of the last run."""
+    """A model in another runtime. outputs: returns those of the last run."""
 
     name: str
     version: str
@@ -28,18 +25,16 @@ class Peer(NamedTuple):
 
 
 Inputs = tuple[Sequence[Array], Sequence[Any]]
-"""Those that a run takes, and these with the states that are carried from run to run: a runtime
-takes the ones or the others.
-"""
+"""The inputs of a run without, and with, the model's states; a runtime takes one or the other."""
 
 
 def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int = 1) -> Peer:
-    """A model made ready in a runtime, with these inputs.
+    """Load a model into a runtime and bind its inputs.
 
-    source: where the model comes from; a file that the runtime reads is given to it as it is, of
-    any other the model is exported. threads: how many it may use. Raises BAD_DATA for an unknown
-    runtime and for a model that cannot be exported, OP_FAILED for one that the runtime does not
-    run, and ImportError where the runtime is not installed.
+    source: the model's origin; the runtime reads a file of its format directly, other models are
+    exported. threads: number of threads of a run. Raises BAD_DATA for an unknown runtime and for a
+    model that cannot be exported, OP_FAILED for one that the runtime does not run, and ImportError
+    if the runtime is not installed.
     """
     if name not in RUNTIMES:
         raise bad_data(
@@ -52,7 +47,7 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
             run()
         except (NnapiError, ImportError, MemoryError):
             raise
-        except Exception as error:  # whatever another runtime may raise
+        except Exception as error:  # other runtimes may raise any exception
             reason = " ".join(str(error).split())[:300]
             raise op_failed(
                 f"{name} does not run this model: {reason}", "tool.bench.peer-refuses"
@@ -61,7 +56,7 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
 
 
 def _file(source: Source, model: Model, runtime: Runtime, folder: str) -> str:
-    """The path of the model as a file that a runtime reads."""
+    """The path of a model file in a format that a runtime reads."""
     if not isinstance(source, Model):
         path = Path(os.fspath(source))
         if path.suffix in runtime.reads and path.is_file():
@@ -74,7 +69,7 @@ def _file(source: Source, model: Model, runtime: Runtime, folder: str) -> str:
 
 
 def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
-    """The inputs that a runtime takes; raises BAD_DATA where it takes neither."""
+    """The inputs that match the runtime's count; raises BAD_DATA if none does."""
     for arrays in inputs:
         if len(arrays) == takes:
             return arrays
@@ -86,6 +81,6 @@ def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
 
 
 def import_of(name: str) -> None:
-    """Raise ImportError where a peer's package is not installed, before any work is done."""
+    """Raise ImportError if a peer's package is not installed."""
     if name in RUNTIMES:
         import_module(RUNTIMES[name].module)

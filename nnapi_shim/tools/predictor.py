@@ -1,4 +1,4 @@
-"""Predictor: a model that is called with batches of samples, and can be sent to other processes."""
+"""Predictor: a callable, picklable model for batches of samples."""
 
 import os
 import threading
@@ -19,30 +19,30 @@ from nnapi_shim.hal.types import Dimensions
 Array = NDArray[Any]
 
 _MOST_COMPILED = 8
-"""Models that a process keeps compiled for predictors that come and go."""
+"""Number of compiled models that a process keeps for its predictors."""
 
 _compiled: OrderedDict[str, Compilation] = OrderedDict()
 _compiling = threading.Lock()
 
 
 class Predictor:
-    """A model that is called with batches: `nnapi_shim.Predictor("model.tflite")(batch)`.
+    """A callable model for batches: `nnapi_shim.Predictor("model.tflite")(batch)`.
 
-    It is what Ray Data's `map_batches` and Dask's `map_partitions` take, as a class or an object:
-    pickled it takes the model along, and compiles it once in each process that it comes to.
+    Ray Data's `map_batches` and Dask's `map_partitions` accept it as a class or an object. A
+    pickled predictor contains the model and compiles it once in each process.
 
-    model: a finished Model, or the path of a file that `nnapi_shim.load` takes, which is read here.
-    device: a device or several, as `Compilation` takes them.
-    columns: input of the model -> column of the batches, where their names differ.
-    cache: as `Compilation` takes it; a folder on each machine.
+    model: a finished Model, or the path of a file for `nnapi_shim.load`, which is read here.
+    device: one or several devices, as in `Compilation`.
+    columns: input of the model -> column of the batches, if their names differ.
+    cache: as in `Compilation`; a folder on each machine.
 
-    A batch is a mapping of arrays or a pandas DataFrame, with an entry per sample in its columns,
-    or for a model with one input an array or a list of samples. What comes back is of the same
-    kind: columns that are not inputs stay, outputs come with their names; an array or a list of
-    results where there is one output, else a dict or a list of dicts. The model's own batch size,
-    the first dimension of its inputs, does not matter: samples are put together or taken apart.
+    A batch is a mapping of arrays or a pandas DataFrame with an entry per sample in its columns,
+    or, for a model with one input, an array or a list of samples. The result has the same kind:
+    other columns are kept, outputs are added by their names; for arrays and lists it is an array or
+    a list of results for one output, else a dict or a list of dicts. The batch may differ from the
+    model's batch size, the first dimension of its inputs: it is split or padded.
 
-    Raises NnapiError: BAD_DATA for batches that do not fit, and what loading and compiling raise.
+    Raises NnapiError: BAD_DATA for invalid batches, and the errors of loading and compiling.
     """
 
     def __init__(
@@ -62,22 +62,22 @@ class Predictor:
         self._columns = dict(columns or {})
         self._cache = cache
         self._key = uuid.uuid4().hex
-        """What its copies in one process share a compiled model by."""
+        """Key of the compiled model that all copies in a process share."""
 
     def __repr__(self) -> str:
         return f"<predictor of {self._model!r}>"
 
     @property
     def compilation(self) -> Compilation:
-        """The model, compiled in this process when it is first needed."""
+        """The compiled model of this process, created at first use."""
         with _compiling:
-            found = _compiled.pop(self._key, None)
-            if found is None:
-                found = Compilation(self._model, self._device, cache=self._cache)
-            _compiled[self._key] = found
+            compilation = _compiled.pop(self._key, None)
+            if compilation is None:
+                compilation = Compilation(self._model, self._device, cache=self._cache)
+            _compiled[self._key] = compilation
             while len(_compiled) > _MOST_COMPILED:
                 _compiled.popitem(last=False)
-        return found
+        return compilation
 
     def __call__(self, batch: Any) -> Any:
         """The outputs for the samples of a batch."""
@@ -85,22 +85,24 @@ class Predictor:
         if isinstance(batch, Mapping):
             return self._of_columns(compilation, batch, batch.keys())
         if hasattr(batch, "columns") and hasattr(batch, "assign"):  # a DataFrame
-            found = self._of_columns(compilation, batch, list(batch.columns), list)
-            kept = batch.drop(columns=[name for name in batch.columns if name not in found])
-            return kept.assign(**{name: found[name] for name in compilation.output_names})
+            outputs = self._of_columns(compilation, batch, list(batch.columns), list)
+            kept = batch.drop(columns=[name for name in batch.columns if name not in outputs])
+            return kept.assign(**{name: outputs[name] for name in compilation.output_names})
         if len(compilation.input_names) != 1:
             names = ", ".join(compilation.input_names)
-            told = f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
-            raise bad_data(told, "predictor.columns")
+            message = (
+                f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
+            )
+            raise bad_data(message, "predictor.columns")
         if isinstance(batch, np.ndarray):
             results = _computed(compilation, [batch])
             return results[0] if len(results) == 1 else _by_name(compilation, results)
         if not isinstance(batch, Iterable):
-            told = "a mapping, a DataFrame, an array or a list of samples"
+            kinds = "a mapping, a DataFrame, an array or a list of samples"
             raise bad_data(
-                f"a batch is {type(batch).__name__}; allowed is {told}", "predictor.batch-type"
+                f"a batch is {type(batch).__name__}; allowed is {kinds}", "predictor.batch-type"
             )
-        samples = list(batch)  # of an iterator, as Dask's bags have it
+        samples = list(batch)  # may be an iterator, as in Dask's bags
         if not samples:
             return []
         results = _computed(compilation, [samples])
@@ -111,7 +113,7 @@ class Predictor:
     def _of_columns(
         self, compilation: Compilation, batch: Any, names: Iterable[Any], kind: Any = None
     ) -> dict[Any, Any]:
-        """The columns that stay, and the outputs."""
+        """The columns that are not inputs, and the outputs."""
         taken = self._taken(compilation, list(names))
         results = _computed(compilation, [batch[column] for column in taken])
         made = results if kind is None else map(kind, results)
@@ -123,19 +125,19 @@ class Predictor:
         inputs = compilation.input_names
         for name in self._columns:
             if name not in inputs:
-                told = f"there is no input {name!r}; there are {', '.join(inputs)}"
-                raise bad_data(told, "predictor.input-name")
+                message = f"there is no input {name!r}; there are {', '.join(inputs)}"
+                raise bad_data(message, "predictor.input-name")
         if len(inputs) == 1 and not self._columns and inputs[0] not in names and len(names) == 1:
             return list(names)
-        wanted = [self._columns.get(name, name) for name in inputs]
-        missing = [name for name in wanted if name not in names]
+        columns = [self._columns.get(name, name) for name in inputs]
+        missing = [name for name in columns if name not in names]
         if missing:
             raise bad_data(
                 f"the batch has no column {missing[0]!r}; it has {', '.join(map(str, names))}, and "
                 "`columns` says which is which input",
                 "predictor.column-missing",
             )
-        return wanted
+        return columns
 
 
 def _by_name(compilation: Compilation, values: Iterable[Any]) -> dict[str, Any]:
@@ -178,35 +180,33 @@ def _batch_size(compilation: Compilation) -> int:
 
 
 def _run(compilation: Compilation, parts: Sequence[Array], size: int) -> list[Array]:
-    """One run; what is missing to the model's batch size is filled up, and left out again."""
+    """One run; pads samples to the model's batch size and removes the padding from outputs."""
     count = len(parts[0])
     if count < size:
         parts = [np.concatenate([part, np.repeat(part[-1:], size - count, 0)]) for part in parts]
-    compilation.reset()  # a sample knows nothing of the one before
+    compilation.reset()  # samples are independent
     results = compilation.run(*parts)
     results = results if isinstance(results, tuple) else (results,)
-    found = []
+    outputs = []
     for name, result in zip(compilation.output_names, results, strict=True):
         if result.ndim and result.shape[0] == size:
-            found.append(result[:count])
+            outputs.append(result[:count])
         elif size == 1:
-            found.append(result[np.newaxis])
+            outputs.append(result[np.newaxis])
         else:
             raise bad_data(
                 f"output {name} has dimensions {list(result.shape)} for {size} samples; the first "
                 "has to be their number",
                 "predictor.output-dimensions",
             )
-    return found
+    return outputs
 
 
 def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
-    """A column as one array of samples, each with the dimensions that the model wants behind the
-    first.
-    """
+    """A column as one array of samples; `dimensions` are those of the model's input."""
     try:
         array = np.asarray(column if isinstance(column, np.ndarray) else list(column))
-        if array.dtype == object:  # arrays within an array
+        if array.dtype == object:  # an array of arrays
             array = np.stack([np.asarray(sample) for sample in array])
     except (TypeError, ValueError) as error:
         raise bad_data(
@@ -214,9 +214,9 @@ def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
         ) from None
     rest = dimensions[1:]
     if array.ndim == len(rest) + 2 and array.shape[1] == 1:
-        array = array[:, 0]  # samples that have the batch size 1 of the model themselves
+        array = array[:, 0]  # samples with the model's own batch dimension of 1
     fits = array.ndim == len(rest) + 1 and all(
-        wanted in (0, given) for wanted, given in zip(rest, array.shape[1:], strict=True)
+        declared in (0, size) for declared, size in zip(rest, array.shape[1:], strict=True)
     )
     if array.size and not fits:
         raise bad_data(

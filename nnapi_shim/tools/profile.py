@@ -1,4 +1,4 @@
-"""Where the time of a run goes: per operation, and per step that a device makes of it."""
+"""Profile of a run: the time of each operation and of each step of a device."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
-from nnapi_shim.tools.observed_run import SeenRun, trace_events
+from nnapi_shim.tools.observed_run import ObservedRun, trace_events
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.tools.work import Shapes, flops, moved_bytes
@@ -30,11 +30,11 @@ from nnapi_shim.tools.work import Shapes, flops, moved_bytes
 
 @dataclass(frozen=True)
 class StepProfile:
-    """A step that a device makes of an operation, or of several that it fuses.
+    """A step of a device for an operation, or for several fused ones.
 
-    kernel: what ran: a kernel of nnapi-cpu; "" on nnapi-reference, where an operation is one step.
-    where: the operation; within an IF or WHILE with those around it. calls: in one run. seconds:
-    of all calls in one run, the median of all runs.
+    kernel: the kernel on nnapi-cpu; "" on nnapi-reference, where an operation is one step.
+    where: the operation; within an IF or WHILE with the enclosing ones. calls: number of calls in
+    one run. seconds: sum of all calls in one run, median of all runs.
     """
 
     device: str
@@ -46,13 +46,13 @@ class StepProfile:
 
 @dataclass(frozen=True)
 class OperationProfile:
-    """An operation, in the order in which they run.
+    """An operation; operations are listed in execution order.
 
-    seconds: of its steps in one run, the median of all runs; 0.0 where the device needs no step of
-    its own, None for a device whose steps cannot be seen. share: of all that was seen. flops,
-    bytes: what it computes and touches, None where only the data tell. flops_per_second,
-    bytes_per_second, and the same in relation to the machine's peaks: None where that means
-    nothing. bound: `compute` or `memory`, whichever peak is nearer.
+    seconds: sum of its steps in one run, median of all runs; 0.0 if the device has no separate step
+    for it, None for a device whose steps cannot be observed. share: of the observed time. flops,
+    bytes: its arithmetic operations and memory traffic, None if they depend on data.
+    flops_per_second, bytes_per_second, of_peak_flops, of_peak_bytes: rates and their fractions of
+    the machine's peaks, or None. bound: `compute` or `memory`, the nearer peak.
     """
 
     number: int
@@ -73,7 +73,7 @@ class OperationProfile:
 
 @dataclass(frozen=True)
 class Kind:
-    """All operations of a type together."""
+    """The sums of all operations of a type."""
 
     name: str
     count: int
@@ -85,8 +85,8 @@ class Kind:
 class Profile(Report):
     """A profile.
 
-    run_seconds: of a run that nobody observes, the median. observed_seconds: of one whose steps
-    are timed one by one; the difference is what looking costs. seen_seconds: of all steps.
+    run_seconds: median of runs without observation. observed_seconds: median of runs with timed
+    steps; the difference is the cost of observation. seen_seconds: sum of all steps.
     """
 
     model: str
@@ -100,20 +100,20 @@ class Profile(Report):
     peaks: Peaks | None
     operations: tuple[OperationProfile, ...]
     kinds: tuple[Kind, ...]
-    runs_seen: tuple[SeenRun, ...] = field(repr=False, default=())
+    runs_seen: tuple[ObservedRun, ...] = field(repr=False, default=())
 
     def to_json(self) -> dict[str, Any]:
-        """Without the single runs, which `trace` has."""
-        found = super().to_json()
-        del found["runs_seen"]
-        return found
+        """The report without single runs; `trace` has them."""
+        result = super().to_json()
+        del result["runs_seen"]
+        return result
 
     def trace(self) -> dict[str, Any]:
-        """All observed runs as trace events in JSON, which Perfetto and Chrome show."""
+        """All observed runs as JSON trace events for Perfetto and Chrome."""
         return trace_events(self.runs_seen)
 
     def save_trace(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the trace; raises BAD_DATA where that cannot be."""
+        """Write the trace; raises BAD_DATA if it cannot be written."""
         from nnapi_shim.formats import output_file
 
         output_file.write(path, json.dumps(self.trace()).encode(), overwrite)
@@ -133,11 +133,11 @@ def profile(
 ) -> Profile:
     """Profile a model.
 
-    devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
-    made up from `seed`. runs: how many are observed, after `warm_up` that are not. against_peaks:
-    whether to measure what the machine reaches at best.
+    devices: as in Compilation. inputs: files, as in read_inputs; without files, random numbers from
+    `seed`. runs: number of observed runs, after `warm_up` runs. against_peaks: whether to measure
+    the machine's peaks.
 
-    Steps are seen on nnapi-cpu and nnapi-reference. Raises NnapiError.
+    Steps are observed on nnapi-cpu and nnapi-reference. Raises NnapiError.
     """
     model = model_of(source)
     total = 2 * runs + warm_up
@@ -156,25 +156,25 @@ def profile(
         began = monotonic_ns()
         unobserved.run(values)
         alone.append(monotonic_ns() - began)
-    seen = []
+    observed_runs = []
     steps: list[ObservedStep] = []
-    # Executions are bound to what observes them, so these are not those from above.
-    watched = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
+    # Executions are bound to their observer, so this runner is a new one.
+    observed_runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     with observed(steps.append):
-        watched.run(values)
+        observed_runner.run(values)
         for done in range(runs):
             progress(warm_up + runs + done, total, "observed runs")
             steps.clear()
             began = monotonic_ns()
-            watched.run(values)
-            seen.append(SeenRun(began, monotonic_ns(), tuple(steps)))
+            observed_runner.run(values)
+            observed_runs.append(ObservedRun(began, monotonic_ns(), tuple(steps)))
     return _Result(
         name_of(source),
         model,
         compilation,
         devices,
         arrays,
-        seen,
+        observed_runs,
         peaks() if against_peaks else None,
     ).profile(not inputs, median(alone) / 1e9)
 
@@ -182,17 +182,17 @@ def profile(
 def all_inputs(
     model: Model, compilation: Compilation, arrays: Sequence[Array]
 ) -> list[Array | None]:
-    """All that the model takes: the inputs, and the states as they are at first."""
+    """All inputs of the model: the arguments, and the initial states."""
     states = {state.input: state.initial for state in model.carried}
     rest = iter(arrays)
     return [
-        states[place] if place in states else next(rest)
-        for place in range(len(compilation.all_inputs))
+        states[position] if position in states else next(rest)
+        for position in range(len(compilation.all_inputs))
     ]
 
 
 class _Result:
-    """What was seen, on its way to a report."""
+    """Computes the report from observed runs."""
 
     def __init__(
         self,
@@ -201,25 +201,25 @@ class _Result:
         compilation: Compilation,
         devices: Choice | None,
         arrays: Sequence[Array],
-        seen: Sequence[SeenRun],
+        observed_runs: Sequence[ObservedRun],
         against: Peaks | None,
     ) -> None:
         self.name = name
         self.model = model
         self.compilation = compilation
-        self.seen = seen
+        self.observed_runs = observed_runs
         self.against = against
         self.shapes = _shapes(model, compilation, arrays)
         self.device_of = {item.number: item.device for item in explain(model, devices).operations}
         self.steps: dict[int, dict[tuple[str, str, str], list[list[int]]]] = {}
-        """Per operation and step, for each run the durations of its calls in ns."""
-        for at, run in enumerate(seen):
+        """Operation number -> step -> for each run the durations of its calls in ns."""
+        for at, run in enumerate(observed_runs):
             for step in run.steps:
-                places = step.operations
+                operations = step.operations
                 key = (step.device, step.kernel, step.where)
-                runs = self.steps.setdefault(places[0].number if places else -1, {}).setdefault(
-                    key, [[] for _ in seen]
-                )
+                runs = self.steps.setdefault(
+                    operations[0].number if operations else -1, {}
+                ).setdefault(key, [[] for _ in observed_runs])
                 runs[at].append(step.ended_ns - step.started_ns)
 
     def profile(self, made_up: bool, run_seconds: float) -> Profile:
@@ -235,34 +235,34 @@ class _Result:
         return Profile(
             self.name,
             tuple(device.name for device in self.compilation.runtime.devices),
-            len(self.seen),
+            len(self.observed_runs),
             made_up,
             run_seconds,
-            median([run.ended_ns - run.started_ns for run in self.seen]) / 1e9,
+            median([run.ended_ns - run.started_ns for run in self.observed_runs]) / 1e9,
             seen_seconds,
             sum(known) if len(known) == len(counts) else None,
             self.against,
             operations,
             _kinds(operations),
-            tuple(self.seen),
+            tuple(self.observed_runs),
         )
 
     def _seconds(self, view: OperationView) -> float | None:
         if not is_built_in(self.device_of[view.number]):
             return None
-        found = self.steps.get(view.number, {})
+        steps = self.steps.get(view.number, {})
         each = [
-            sum(sum(runs[at]) for key, runs in found.items() if _counts(key, found))
-            for at in range(len(self.seen))
+            sum(sum(runs[at]) for key, runs in steps.items() if _counts(key, steps))
+            for at in range(len(self.observed_runs))
         ]
         return median(each) / 1e9
 
     def _operation(
         self, view: OperationView, seconds: float | None, total: float
     ) -> OperationProfile:
-        work, touched = flops(view, self.shapes), moved_bytes(view, self.shapes)
+        work, traffic = flops(view, self.shapes), moved_bytes(view, self.shapes)
         rate = work / seconds if work and seconds else None
-        stream = touched / seconds if touched and seconds else None
+        stream = traffic / seconds if traffic and seconds else None
         peak = None
         if self.against is not None:
             is_bytes = view.inputs and view.inputs[0].type in QUANTIZED_RANGE
@@ -280,7 +280,7 @@ class _Result:
             seconds,
             seconds / total if seconds is not None and total else None,
             work,
-            touched,
+            traffic,
             rate,
             stream,
             of_flops,
@@ -299,20 +299,20 @@ class _Result:
         )
 
 
-def _counts(key: tuple[str, str, str], found: Mapping[tuple[str, str, str], Any]) -> bool:
+def _counts(key: tuple[str, str, str], steps: Mapping[tuple[str, str, str], Any]) -> bool:
     """Whether a step's time is not part of another's: on nnapi-reference the time of an IF or WHILE
-    has that of all that it runs.
+    includes its graphs.
     """
     device, _, where = key
     if device == "nnapi-cpu":
         return True
     return not any(
-        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in found
+        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in steps
     )
 
 
 def _shapes(model: Model, compilation: Compilation, arrays: Sequence[Array]) -> Shapes:
-    """Dimensions that the model leaves open, found in a run."""
+    """Dimensions that the model leaves unknown, from a run."""
     open_ones = [
         operand
         for view in model.operations

@@ -1,6 +1,6 @@
-"""Replay: repeats the calls of a capture on any device, and reports different results.
+"""Replay: repeats the calls of a capture on any device and reports differing results.
 
-The calls go through the C functions, so they run what the program ran.
+It calls the C functions, like the recorded program.
 """
 
 from os import PathLike
@@ -22,34 +22,33 @@ def replay(
     last: bool = False,
     progress: Progress = untold,
 ) -> Replay:
-    """Repeat the calls of a capture in their order, and compare their results.
+    """Repeat the calls of a capture in order and compare their results.
 
     device: a regular expression; the first device whose whole name matches runs everything. By
-        default each device of the capture must be here under its name.
-    last: repeat the call that the program died in, too.
+        default each device of the capture must be available under its name.
+    last: also repeat the call in which the program died.
 
     Integers, quantized and boolean outputs are compared byte by byte; floats may differ by 1e-5
-    plus 5 units in the last place, those of half precision by 5 units of theirs. Timeouts are
-    not set, and nothing is cached where the program had it.
+    plus 5 units in the last place, half-precision floats by 5 units in the last place. Timeouts are
+    not set, and the program's cache folder is not used.
 
-    Raises NnapiError for what is no capture, contradicts itself, or needs a device that is not
-    here.
+    Raises NnapiError for an invalid or inconsistent capture, and for an unavailable device.
     """
-    given = capture if isinstance(capture, Capture) else read(capture)
-    runner = Runner(given, device)
-    report = Replay(given.path, given.is_complete, runner.device_name, len(given.calls))
+    opened = capture if isinstance(capture, Capture) else read(capture)
+    runner = Runner(opened, device)
+    report = Replay(opened.path, opened.is_complete, runner.device_name, len(opened.calls))
     try:
-        _repeat(runner, given, report, last=last, progress=progress)
+        _repeat(runner, opened, report, last=last, progress=progress)
     finally:
         runner.close()
     return report
 
 
 def _repeat(
-    runner: Runner, given: Capture, report: Replay, *, last: bool, progress: Progress
+    runner: Runner, opened: Capture, report: Replay, *, last: bool, progress: Progress
 ) -> None:
-    for number, plan in enumerate(planned(given)):
-        progress(number, len(given.calls), plan.call.short)
+    for number, plan in enumerate(planned(opened)):
+        progress(number, len(opened.calls), plan.call.short)
         if plan.call.end is None:
             report.died_in = f"call {plan.call.number}, {plan.call.function}"
             if not last:
@@ -63,13 +62,13 @@ def _repeat(
 def write_reproducer(
     capture: str | PathLike[str] | Capture, path: str | PathLike[str], *, overwrite: bool = False
 ) -> list[Path]:
-    """Write the calls of a capture as a program of its own: C for a name that ends in `.c`, Python
-    for `.py`. Contents that are too many for a source are in a file beside it; the files written.
+    """Write the calls of a capture as a program, `.c` or `.py`, and return the written files. Large
+    contents go to a file beside it.
 
-    Raises NnapiError for other names, for a file that is there unless `overwrite`, and for what is
-    no capture.
+    Raises NnapiError for other suffixes, for an existing file unless `overwrite`, and for an
+    invalid capture.
     """
     from nnapi_shim.formats.capture.source import write_source
 
-    given = capture if isinstance(capture, Capture) else read(capture)
-    return write_source(given, Path(path), overwrite=overwrite)
+    opened = capture if isinstance(capture, Capture) else read(capture)
+    return write_source(opened, Path(path), overwrite=overwrite)

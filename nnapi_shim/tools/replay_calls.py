@@ -1,4 +1,4 @@
-"""Makes the calls of a capture through the C functions of this library, and compares results."""
+"""Repeats the calls of a capture through this library's C functions and compares results."""
 
 import mmap
 import os
@@ -18,7 +18,7 @@ from nnapi_shim.tools.replay_report import Difference, Replay, differs
 
 
 class _Memory:
-    """Memory that is shared with the library: a file without a name."""
+    """Shared memory: an anonymous file."""
 
     def __init__(self, size: int) -> None:
         self.fd = os.memfd_create("nnapi_shim replay")
@@ -40,7 +40,7 @@ class _Descriptor:
 
 
 class Runner:
-    """Makes the calls of a capture, one by one, and keeps what they have made."""
+    """Repeats the calls of a capture one by one and keeps the objects that they create."""
 
     def __init__(self, capture: Capture, device: str | None) -> None:
         from nnapi_shim import capi
@@ -49,15 +49,15 @@ class Runner:
         self._ffi, self._lib = capi.ffi, capi.lib
         self._handles: dict[str, Any] = {}
         self._kept: list[Any] = []
-        """Memory that the library may read until the end."""
+        """Memory that the library may read until `close`."""
         self._buffers: dict[str, Any] = {}
         self._memories: dict[str, tuple[_Memory, int]] = {}
-        """Memory, and its offset in its file."""
+        """Handle -> memory and its offset in the file."""
         self._types: dict[int, int] = {}
         """Type codes of extensions in the capture -> their codes here."""
         self._cache: Any = None
         self._events: dict[int, Any] = {}
-        """Events that are not freed, by the number of their handle."""
+        """Numeric handle -> event that is not freed yet."""
         self._here = self._devices()
         self.device_name = ""
         if device is not None:
@@ -67,22 +67,22 @@ class Runner:
         ffi, lib = self._ffi, self._lib
         count = ffi.new("uint32_t *")
         lib.ANeuralNetworks_getDeviceCount(count)
-        found = {}
+        devices = {}
         for number in range(count[0]):
             device, name = ffi.new("ANeuralNetworksDevice **"), ffi.new("char **")
             lib.ANeuralNetworks_getDevice(number, device)
             lib.ANeuralNetworksDevice_getName(device[0], ffi.cast("const char **", name))
-            found[ffi.string(name[0]).decode(errors="replace")] = device[0]
-        return found
+            devices[ffi.string(name[0]).decode(errors="replace")] = device[0]
+        return devices
 
     def _chosen(self, pattern: str) -> str:
         try:
-            wanted = re.compile(pattern)
+            expression = re.compile(pattern)
         except re.error as error:
-            told = f"{pattern!r} is no regular expression: {error}"
-            raise bad_data(told, "tool.replay.device-pattern") from None
+            message = f"{pattern!r} is no regular expression: {error}"
+            raise bad_data(message, "tool.replay.device-pattern") from None
         for name in self._here:
-            if wanted.fullmatch(name):
+            if expression.fullmatch(name):
                 return name
         raise bad_data(
             f"no device matches {pattern!r}; there are {', '.join(self._here)}",
@@ -90,7 +90,7 @@ class Runner:
         )
 
     def _device(self, handle: str) -> Any:
-        """The device of this machine for one of the capture."""
+        """The local device for a device handle of the capture."""
         if self.device_name:
             return self._here[self.device_name]
         name = self._capture.devices[int(handle.rpartition(" ")[2]) - 1]
@@ -103,7 +103,7 @@ class Runner:
         return self._here[name]
 
     def close(self) -> None:
-        """Wait for computations that still write into memory, before it is freed."""
+        """Wait for running computations, because they write to memory that is freed next."""
         for event in self._events.values():
             self._lib.ANeuralNetworksEvent_wait(event)
         if self._cache is not None:
@@ -112,7 +112,7 @@ class Runner:
     # Calls
 
     def make(self, plan: Planned, report: Replay) -> None:
-        """Make a call, and report results that differ."""
+        """Repeat a call and report differing results."""
         call = plan.call
         for fill in plan.fills:
             self._fill(fill)
@@ -140,8 +140,8 @@ class Runner:
         except (MemoryError, OSError) as error:
             if isinstance(error, OSError) and error.errno not in (ENOMEM, EMFILE, ENFILE):
                 raise
-            told = f"call {call.number}, {call.function}: there is no memory, or no file, for it"
-            report.skipped.append(told)
+            message = f"call {call.number}, {call.function}: there is no memory, or no file, for it"
+            report.skipped.append(message)
             return
         self._match_counts(parameters, values, arguments)
         result = getattr(self._lib, function)(*arguments)
@@ -163,7 +163,7 @@ class Runner:
     def _match_counts(
         self, parameters: list[str], values: list[Value], arguments: list[Any]
     ) -> None:
-        """Correct the length of a list of devices: two of the capture may be one here."""
+        """Correct the length of a device list: two captured devices may map to one local device."""
         for at, value in enumerate(values):
             if value.kind == "handles" and parameters[at] == "devices":
                 arguments[parameters.index("numDevices")] = len(arguments[at])
@@ -176,7 +176,7 @@ class Runner:
         variables: dict[str, Any],
         before: list[Any],
     ) -> Any:
-        """The C argument. before: the arguments to its left. variables: what the call fills."""
+        """The C argument. before: the arguments to its left. variables: outputs of the call."""
         ffi = self._ffi
         made: Any
         if value.kind == "null":
@@ -218,18 +218,18 @@ class Runner:
             return self._ffi.cast(pointer, int(handle, 16))
         if kind == "device" and handle not in self._handles:
             self._handles[handle] = self._device(handle)
-        found = self._handles.get(handle, self._ffi.NULL)
-        return self._ffi.cast(pointer, found)
+        pointed_to = self._handles.get(handle, self._ffi.NULL)
+        return self._ffi.cast(pointer, pointed_to)
 
     def _handle_list(self, name: str, handles: list[str | None]) -> Any:
         kind = "device" if name == "devices" else "event"
-        found = [self._handle(handle, kind) for handle in handles]
+        pointers = [self._handle(handle, kind) for handle in handles]
         if name == "devices":
-            found = [item for at, item in enumerate(found) if item not in found[:at]]
-        return self._ffi.new(f"{C_TYPES[kind]} *[]", found)
+            pointers = [item for at, item in enumerate(pointers) if item not in pointers[:at]]
+        return self._ffi.new(f"{C_TYPES[kind]} *[]", pointers)
 
     def _fence(self) -> int:
-        """A readable descriptor, which stands for a signalled fence."""
+        """A readable descriptor, used as a signalled fence."""
         reading, writing = os.pipe()
         os.write(writing, b"\0")
         os.close(writing)
@@ -237,7 +237,7 @@ class Runner:
         return reading
 
     def _variable(self, plan: Planned, name: str, value: Value, arguments: list[Any]) -> Any:
-        """Memory that the call fills. arguments: those to its left."""
+        """Memory for an output of the call. arguments: those to its left."""
         if value.kind == "text":
             return self._ffi.new("const char **")
         if value.kind == "out":
@@ -248,14 +248,14 @@ class Runner:
         return self._ffi.new(f"{value.of}[]", count)
 
     def _rank(self, arguments: list[Any]) -> int:
-        """The rank of an output here: the call writes that many sizes."""
+        """The rank of an output on the local device: the call writes that many sizes."""
         rank = self._ffi.new("uint32_t *")
         execution, index = arguments
         self._lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
         return int(rank[0])
 
     def _constant(self, plan: Planned, value: Value) -> Any:
-        """The C data of an argument, or a tuple of it and the data that it points to."""
+        """The C data of an argument, or a tuple of the data and its pointee."""
         ffi = self._ffi
         if value.kind == "string":
             text = value.value
@@ -273,8 +273,8 @@ class Runner:
             code, sizes, count, scale, zero_point = value.value
             array = ffi.NULL if sizes is None else ffi.new("uint32_t[]", sizes)
             code = self._types.get(code, code)
-            given = (code, count, array, scale, zero_point)
-            return ffi.new("ANeuralNetworksOperandType *", given), array
+            operand_type = (code, count, array, scale, zero_point)
+            return ffi.new("ANeuralNetworksOperandType *", operand_type), array
         assert value.kind == "scales"
         dim, scales = value.value
         array = ffi.NULL if scales is None else ffi.new("float[]", scales)
@@ -309,10 +309,10 @@ class Runner:
         return None  # the call that makes it was skipped
 
     def _fill(self, fill: Fill) -> None:
-        place = self._place(fill.target, fill.offset)
-        if place is not None:
+        target = self._place(fill.target, fill.offset)
+        if target is not None:
             data = self._capture.data(fill.contents)
-            place[0][place[1] : place[1] + len(data)] = data
+            target[0][target[1] : target[1] + len(data)] = data
 
     def _compare(self, plan: Planned, variables: dict[str, Any], report: Replay) -> None:
         call = plan.call
@@ -321,24 +321,24 @@ class Runner:
             if name == "supportedOps" and self.device_name:
                 continue  # of another device
             is_list = isinstance(expected, list)
-            found = (
+            actual = (
                 [int(item) for item in self._ffi.unpack(variables[name], len(expected))]
                 if is_list
                 else int(variables[name][0])
             )
-            if found != expected:
+            if actual != expected:
                 report.differences.append(
-                    Difference(call.number, call.function, name, str(expected), str(found))
+                    Difference(call.number, call.function, name, str(expected), str(actual))
                 )
         for check in plan.checks:
-            place = self._place(check.target, check.offset)
-            if place is None:
+            target = self._place(check.target, check.offset)
+            if target is None:
                 continue
             report.outputs += 1
             expected = self._capture.array(check.contents)
-            held, at = place
-            found_array = np.frombuffer(held, expected.dtype, expected.size, at)
-            difference = differs(expected.ravel(), found_array, check)
+            memory, at = target
+            actual_array = np.frombuffer(memory, expected.dtype, expected.size, at)
+            difference = differs(expected.ravel(), actual_array, check)
             if difference is not None:
                 what = f"output {check.output}" if check.output >= 0 else check.target
                 report.differences.append(Difference(call.number, call.function, what, *difference))

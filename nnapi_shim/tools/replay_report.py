@@ -1,4 +1,4 @@
-"""The report of a replay: which calls were repeated, and which results differ."""
+"""The report of a replay: repeated calls and differing results."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Difference(Report):
     """A result that differs from the capture.
 
-    call, function: which call. what: `result`, `output 0`, the name of a variable, or a memory.
-    expected, found: in words. elements, differing: of contents. largest: the largest absolute
-    difference of contents, None for what has none.
+    call, function: the call. what: `result`, `output 0`, the name of a variable, or a memory.
+    expected, found: captured and actual value as text. elements, differing: number of elements and
+    of differing ones. largest: the largest absolute difference, None if there are no elements.
     """
 
     call: int
@@ -35,10 +35,11 @@ class Difference(Report):
 class Replay(Report):
     """The result of a replay.
 
-    is_complete: whether the capture has an end. device: the one that everything ran on, "" if each
-    compilation ran where the program had it. calls: in the capture. repeated: how many of them were
-    made. executions: computations among them. outputs: contents that were compared. skipped: calls
-    that could not be made, and why. died_in: the call that the program died in, "" if it did not.
+    is_complete: whether the capture is complete. device: the device that ran everything, "" if
+    compilations used the captured devices. calls: number of captured calls. repeated: number of
+    repeated ones. executions: computations among them. outputs: number of compared contents.
+    skipped: calls that could not be repeated, with reasons. died_in: the call in which the program
+    died, or "".
     """
 
     path: str
@@ -56,7 +57,7 @@ class Replay(Report):
 def differs(
     expected: "NDArray[Any]", found: "NDArray[Any]", check: Check
 ) -> tuple[str, str, int, int, float | None] | None:
-    """The fields of a Difference from `expected` on; None if the contents agree."""
+    """The fields of a Difference from `expected` on; None if the contents match."""
     if not (check.absolute or check.relative):
         wrong = expected.view(f"u{expected.itemsize}") != found.view(f"u{found.itemsize}")
         wide = (expected.astype(np.float64), found.astype(np.float64))

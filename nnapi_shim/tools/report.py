@@ -1,4 +1,4 @@
-"""What all reports share: how they become JSON, and how long work tells how far it is."""
+"""Base of all reports: conversion to JSON, and progress callbacks."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,32 +7,32 @@ from enum import Enum
 from typing import Any
 
 Progress = Callable[[int, int, str], None]
-"""Told from time to time: how much is done, of how much, and what is done now."""
+"""Progress callback: done, total, description of the current work."""
 
 LARGEST_ARRAY = 4096
-"""Elements of an array that stands in JSON; larger ones are for files of numpy."""
+"""Largest number of elements of an array in JSON."""
 
 
 def untold(done: int, total: int, what: str) -> None:
-    """The Progress of work that nobody watches."""
+    """A Progress that does nothing."""
 
 
 class Report:
-    """A dataclass that is the answer to a question. Names and types of its fields stay."""
+    """Base of report dataclasses. Names and types of their fields are stable."""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as dictionaries, lists, texts and numbers; the keys are the fields' names.
+        """The report as dictionaries, lists, strings and numbers; keys are field names.
 
-        Members of enumerations are their names; numbers that JSON does not have are the texts
-        "inf", "-inf" and "nan"; arrays of more than LARGEST_ARRAY elements are null.
+        Enum members become their names; infinities and NaN become "inf", "-inf" and "nan"; arrays
+        of more than LARGEST_ARRAY elements become null.
         """
-        found = as_json(self)
-        assert isinstance(found, dict)
-        return found
+        result = as_json(self)
+        assert isinstance(result, dict)
+        return result
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON has it; see Report.to_json."""
+    """A value for JSON; see Report.to_json."""
     if isinstance(value, Enum):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):
@@ -45,7 +45,7 @@ def as_json(value: Any) -> Any:
         return [as_json(item) for item in value]
     if value is None or isinstance(value, bool | int | str):
         return value
-    if hasattr(value, "tolist"):  # of numpy
+    if hasattr(value, "tolist"):  # a numpy value
         return as_json(value.tolist()) if value.size <= LARGEST_ARRAY else None
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)

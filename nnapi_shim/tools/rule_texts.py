@@ -1,7 +1,7 @@
-"""What the functions of a declaration say of themselves: their docstrings, in one line.
+"""Descriptions of the functions of a declaration: their docstrings, in one line.
 
-Those that a factory such as rank_at_most(4, "input") makes are described by the docstring of the
-factory, and by what it was given.
+A function made by a factory such as rank_at_most(4, "input") is described by the docstring and the
+arguments of the factory.
 """
 
 import inspect
@@ -12,10 +12,10 @@ from typing import Any
 
 
 def sentence(function: Callable[..., Any]) -> str:
-    """What a function says of itself, in one line."""
+    """The description of a function, in one line."""
     if isinstance(function, partial):
-        given = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
-        return f"{sentence(function.func)} ({', '.join(given)})"
+        arguments = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
+        return f"{sentence(function.func)} ({', '.join(arguments)})"
     documented = inspect.getdoc(function)
     if documented:
         return " ".join(documented.split("\n\n")[0].split())
@@ -24,24 +24,24 @@ def sentence(function: Callable[..., Any]) -> str:
     factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
     text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
     closure = inspect.getclosurevars(function).nonlocals
-    given_values = [
+    values = [
         f"{name}: {_levels(value) if name == 'since' else _shown(value)}"
         for name, value in closure.items()
         if not callable(value)
     ]
     inner = [sentence(value) for value in closure.values() if callable(value)]
-    return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
+    return " ".join([*inner, text]) + (f" ({'; '.join(values)})" if values else "")
 
 
 def _lambda(function: Callable[..., Any]) -> str:
-    """The functions that a lambda calls say what it does; else its operands do."""
+    """The description of a lambda: of the functions that it calls, or else of its operands."""
     called = [
         function.__globals__[name]
         for name in function.__code__.co_names
         if inspect.isfunction(function.__globals__.get(name))
     ]
     if called:
-        return " ".join(sentence(found) for found in called)
+        return " ".join(sentence(function_called) for function_called in called)
     skipped = ("dimensions", "outputs", "index")
     names = [n for n in function.__code__.co_names if n not in skipped and n.isidentifier()]
     return (
@@ -50,7 +50,7 @@ def _lambda(function: Callable[..., Any]) -> str:
 
 
 def _levels(since: Mapping[Any, int]) -> str:
-    """Since which feature level each is accepted."""
+    """The first feature level of each key."""
     return ", ".join(f"{key} from level {level}" for key, level in since.items())
 
 

@@ -1,4 +1,4 @@
-"""One run of a model: what goes in, what comes out, and what that means."""
+"""One run of a model: inputs, outputs, and the classes of a classifier."""
 
 import io
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArgumentInfo:
-    """An input or output as the model has it. scale is 0.0 for what is not quantized."""
+    """An input or output of the model. scale: 0.0 if it is not quantized."""
 
     name: str
     type: str
@@ -37,7 +37,7 @@ class ArgumentInfo:
 
 @dataclass(frozen=True)
 class Class:
-    """A class of a classification: its index, its score as a real number, its label or ""."""
+    """A class of a classifier: its index, its score as a real number, its label or ""."""
 
     index: int
     score: float
@@ -46,11 +46,11 @@ class Class:
 
 @dataclass(frozen=True)
 class OutputValues(ArgumentInfo):
-    """An output of a run, with the dimensions that it has now.
+    """An output of a run, with its actual dimensions.
 
-    minimum, maximum, mean: of its real values; None where it has no elements. values: as the model
-    gives them. top: the classes with the highest scores, if they were asked for and it has a single
-    row of scores.
+    minimum, maximum, mean: of its real values; None if it has no elements. values: in the model's
+    type. top: the classes with the highest scores, if requested and the output is a single row of
+    scores.
     """
 
     minimum: float | None
@@ -62,9 +62,9 @@ class OutputValues(ArgumentInfo):
 
 @dataclass(frozen=True)
 class RunResult(Report):
-    """A run. devices: those of its steps, in their order. made_up: whether the inputs are made up.
+    """A run. devices: those of its steps, in order. made_up: whether the inputs are random.
 
-    compile_seconds, run_seconds: of this one compilation and this first run.
+    compile_seconds, run_seconds: of the compilation and of the first run.
     """
 
     model: str
@@ -76,11 +76,11 @@ class RunResult(Report):
     run_seconds: float
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the outputs, by their names, as a .npz file; raises BAD_DATA."""
+        """Write the outputs by name to a .npz file; raises BAD_DATA if it cannot be written."""
         from nnapi_shim.formats import output_file
 
         content = io.BytesIO()
-        # Names of arrays in the file, which may be what savez calls its own arguments.
+        # Output names may equal argument names of savez.
         np.savez(content, **{output.name: output.values for output in self.outputs})  # type: ignore[arg-type]
         output_file.write(path, content.getvalue(), overwrite)
 
@@ -98,10 +98,10 @@ def run(
 ) -> RunResult:
     """Compile a model and run it once.
 
-    inputs: files, as read_inputs takes them; without any, numbers are made up from `seed`.
-    device: one or several; None: all. labels: names of classes, one for each; with them, or with
-    `top`, outputs that are a row of scores have their best classes told, 5 by default. partial:
-    whether LiteRT runs what NNAPI cannot express of a .tflite file; it is then among the devices.
+    inputs: files, as in read_inputs; without files, random numbers from `seed`. device: one or
+    several; None: all. labels: names of all classes. top: the number of best classes to report for
+    outputs that are a row of scores; 5 by default if there are labels. partial: whether LiteRT runs
+    the parts of a .tflite file that NNAPI cannot express; it is then listed among the devices.
 
     Raises NnapiError, and OSError for files that cannot be read.
     """
@@ -147,9 +147,9 @@ def run(
 
 
 def read_labels(path: str | os.PathLike[str]) -> list[str]:
-    """Names of classes from a text file, one in a line; a number in front that counts is left out.
+    """Names of classes from a text file, one per line; leading line numbers are removed.
 
-    Raises OSError, and BAD_DATA for what is no text.
+    Raises OSError, and BAD_DATA for a file that is not text.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -189,7 +189,7 @@ def _values(
 
 
 def _top(values: Array, best: int, labels: Sequence[str] | None) -> tuple[Class, ...]:
-    """The best classes of a row of scores; none of what is no such row."""
+    """The best classes of a row of scores; empty for other arrays."""
     if not best or not values.shape or values.size < 2 or values.shape[-1] != values.size:
         return ()
     scores = values.reshape(-1)

@@ -1,6 +1,6 @@
-"""Files with models, made ready in other runtimes: LiteRT, ONNX Runtime, OpenVINO.
+"""Loads model files into other runtimes: LiteRT, ONNX Runtime, OpenVINO.
 
-Imports little by itself: what a process pays for a runtime is what the runtime costs.
+Imports little, so that memory of a process is that of the runtime.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 
 class Runtime(NamedTuple):
-    """package: as pip knows it. module: as Python does. suffix: of the files that it is given.
-    reads: all that it can read.
+    """A runtime. package: name for pip. module: name of the Python module. suffix: format of
+    exported models. reads: suffixes of all formats that it reads.
     """
 
     package: str
@@ -27,18 +27,18 @@ RUNTIMES = {
 }
 
 Choose = Callable[[int], Sequence[Any]]
-"""The arrays of so many inputs; raises where there are none."""
+"""Number of inputs -> their arrays; raises if there are none."""
 
 
 class Ready(NamedTuple):
-    """run: a run whose arguments are bound. outputs: arrays of the last one."""
+    """A loaded model. run: runs it with bound arguments. outputs: returns those of the last run."""
 
     run: Callable[[], object]
     outputs: Callable[[], list[Any]]
 
 
 def ready(name: str, path: str, choose: Choose, threads: int) -> Ready:
-    """The model in a file, bound to inputs; whatever the runtime raises."""
+    """Load a model file and bind its inputs. Raises any exception of the runtime."""
     make = {"litert": _litert, "onnxruntime": _onnxruntime, "openvino": _openvino}[name]
     return make(path, choose, threads)
 
@@ -57,8 +57,8 @@ def _litert(path: str, choose: Choose, threads: int) -> Ready:
         interpreter.set_tensor(detail["index"], array)
 
     def outputs() -> list[Any]:
-        found = interpreter.get_output_details()
-        return [interpreter.get_tensor(detail["index"]) for detail in found]
+        results = interpreter.get_output_details()
+        return [interpreter.get_tensor(detail["index"]) for detail in results]
 
     return Ready(interpreter.invoke, outputs)
 
@@ -78,8 +78,8 @@ def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:
         binding.bind_output(argument.name)
 
     def outputs() -> list[Any]:
-        found: list[Any] = binding.copy_outputs_to_cpu()
-        return found
+        results: list[Any] = binding.copy_outputs_to_cpu()
+        return results
 
     run = partial(session.run_with_iobinding, binding)
     run.needs = arrays  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def _openvino(path: str, choose: Choose, threads: int) -> Ready:
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",  # else bfloat16 where the processor has it
+        "INFERENCE_PRECISION_HINT": "f32",  # the default is bfloat16 if the processor supports it
     }
     core = openvino.Core()
     model = core.read_model(path)
@@ -103,12 +103,12 @@ def _openvino(path: str, choose: Choose, threads: int) -> Ready:
     compiled = core.compile_model(model, "CPU", settings)
     request = compiled.create_infer_request()
     tensors = [openvino.Tensor(array, shared_memory=True) for array in arrays]
-    for place, tensor in enumerate(tensors):
-        request.set_input_tensor(place, tensor)
+    for position, tensor in enumerate(tensors):
+        request.set_input_tensor(position, tensor)
 
     def outputs() -> list[Any]:
-        places = range(len(compiled.outputs))
-        return [request.get_output_tensor(place).data.copy() for place in places]
+        positions = range(len(compiled.outputs))
+        return [request.get_output_tensor(position).data.copy() for position in positions]
 
     run = partial(request.infer, share_inputs=True, share_outputs=True)
     run.needs = core, compiled, tensors, arrays  # type: ignore[attr-defined]

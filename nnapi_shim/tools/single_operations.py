@@ -1,4 +1,4 @@
-"""Single operations of a model as models of their own."""
+"""Single operations of a model as separate models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,14 +17,14 @@ from nnapi_shim.runtime.slicing import SPARE, Slice, sliced
 
 
 def single_operations(model: Model) -> list[Slice]:
-    """A model for each operation of the main graph, in the order in which they run."""
+    """A model for each operation of the main graph, in execution order."""
     return sliced(model, [[position] for position in range(len(model.main.operations))])
 
 
 def run_single(part: Slice, device: IDevice, values: Mapping[int, Array]) -> dict[int, Array]:
-    """What an operation gives on a device: operands of the whole model, by their indexes.
+    """The outputs of an operation on a device, by operand index of the whole model.
 
-    values: of the operands that it reads. Raises NnapiError, and KeyError for one without a value.
+    values: the inputs, by operand index. Raises NnapiError, and KeyError for a missing value.
     """
     source = runtime_model.Model()
     source.part = Part(part.model, ())
@@ -46,7 +46,7 @@ def _arguments(operands: Sequence[Operand]) -> tuple[Argument, ...]:
 
 
 def can_be_run(part: Slice) -> bool:
-    """Whether all that an operation reads and gives is something that arrays can hold."""
+    """Whether arrays can hold all inputs and outputs of an operation."""
     main = part.model.main
     indexes = (*main.input_indexes, *main.output_indexes)
     return all(main.operands[index].type in DTYPES for index in indexes)

@@ -1,4 +1,4 @@
-"""What is in a model, as data: for programs that look at models."""
+"""Summary of a model as data, for programs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.report import Report
 
 MOST_VALUES = 16
-"""Elements of a constant whose value stands in a summary."""
+"""Largest number of elements of a constant whose value is in a summary."""
 
 
 @dataclass(frozen=True)
 class OperandSummary:
-    """An operand. dimensions: a 0 is an unknown one. scales: of each channel along channel_dim, if
-    it has them. lifetime: where its value comes from. value: of a small constant, else None.
-    subgraph: number of the graph that it refers to, in Summary.graphs, or None.
+    """An operand. dimensions: 0 is unknown. scales: per channel along channel_dim, or empty.
+    lifetime: the source of its value. value: of a small constant, else None. subgraph: index in
+    Summary.graphs of the graph that it refers to, or None.
     """
 
     index: int
@@ -34,9 +34,7 @@ class OperandSummary:
 
 @dataclass(frozen=True)
 class OperationSummary:
-    """An operation; inputs, outputs: indexes of operands by their roles, lists where a role
-    repeats.
-    """
+    """An operation; inputs, outputs: role -> operand index, or a list for a repeated role."""
 
     number: int
     type: str
@@ -46,7 +44,7 @@ class OperationSummary:
 
 @dataclass(frozen=True)
 class GraphSummary:
-    """A graph: operations in the order in which they run, inputs and outputs as operand indexes."""
+    """A graph: operations in execution order, inputs and outputs as operand indexes."""
 
     operands: tuple[OperandSummary, ...]
     operations: tuple[OperationSummary, ...]
@@ -56,9 +54,9 @@ class GraphSummary:
 
 @dataclass(frozen=True)
 class Summary(Report):
-    """A model. graphs: the main one, then those that IF and WHILE refer to. counts: operations of
-    all graphs by type. constant_bytes: of all constants together. carried: input and output
-    position of each state that is carried from run to run.
+    """A model. graphs: the main one, then those that IF and WHILE refer to. counts: operation type
+    -> number in all graphs. constant_bytes: size of all constants. carried: input and output
+    position of each state.
     """
 
     model: str
@@ -70,12 +68,12 @@ class Summary(Report):
 
 
 def summary(source: Source) -> Summary:
-    """What is in a model."""
+    """The summary of a model."""
     model = model_of(source)
     graphs: list[GraphView] = [model.graph]
     numbers = {id(model.graph): 0}
     summaries = []
-    for graph in graphs:  # grows while it is walked
+    for graph in graphs:  # grows during the loop
         for operand in graph.operands:
             inner = operand.subgraph
             if inner is not None and id(inner) not in numbers:
@@ -114,13 +112,13 @@ def _graph(graph: GraphView, numbers: Mapping[int, int]) -> GraphSummary:
 
 
 def _roles(names: tuple[str, ...], operands: tuple[OperandView, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    indexes: dict[str, Any] = {}
     for name, operand in zip(names, operands, strict=True):
         if names.count(name) > 1:
-            found.setdefault(name, []).append(operand.index)
+            indexes.setdefault(name, []).append(operand.index)
         else:
-            found[name] = operand.index
-    return found
+            indexes[name] = operand.index
+    return indexes
 
 
 def _operand(operand: OperandView, numbers: Mapping[int, int]) -> OperandSummary:

@@ -1,7 +1,7 @@
-"""How much work an operation is: arithmetic operations, as its declaration counts them, and bytes.
+"""Work of an operation: arithmetic operations, as its declaration counts them, and bytes.
 
-Bytes are those of each tensor that is read or written, once, however often the device really
-touches them. None where only the data tell.
+Bytes count each tensor that is read or written once, even if the device accesses it several times.
+Counts that depend on data are None.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,11 +15,11 @@ from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import Work
 
 Shapes = Mapping[int, Dimensions]
-"""Index of an operand -> its dimensions in a run, where the model does not say them."""
+"""Index of an operand -> its dimensions in a run, if the model leaves them unknown."""
 
 
 class Sized:
-    """An operation with the dimensions that its operands have in a run."""
+    """An operation with the dimensions of its operands in a run."""
 
     def __init__(self, view: OperationView, shapes: Shapes) -> None:
         self.view = view
@@ -27,95 +27,97 @@ class Sized:
         self._shapes = shapes
 
     def dimensions(self, operand: OperandView) -> Dimensions:
-        """Raises KeyError for an operand of which they are not known."""
+        """The dimensions of an operand. Raises KeyError if they are unknown."""
         if is_known(operand.type, operand.dimensions):
             return operand.dimensions
         return self._shapes[operand.index]
 
     def of(self, role: str) -> Dimensions:
-        """Dimensions of the operand with this role; () for one that the form leaves out."""
+        """Dimensions of the operand with this role; () if it is omitted."""
         operand = self.named.get(role)
         return () if operand is None or operand.is_omitted else self.dimensions(operand)
 
     def size(self, role: str) -> int:
-        """Elements of the operand with this role; 0 for one that is left out."""
+        """Elements of the operand with this role; 0 if it is omitted."""
         operand = self.named.get(role)
         return 0 if operand is None or operand.is_omitted else prod(self.dimensions(operand))
 
     @property
     def outputs(self) -> int:
-        """Elements of all outputs."""
+        """Number of elements of all outputs."""
         return sum(prod(self.dimensions(operand)) for operand in self.view.outputs)
 
     def value(self, role: str, default: int) -> int:
         """The value of a scalar constant."""
         operand = self.named.get(role)
-        found = None if operand is None else operand.value
-        return default if found is None else int(found)
+        constant = None if operand is None else operand.value
+        return default if constant is None else int(constant)
 
 
 Count = Callable[[Sized], int | None]
 
 
 def convolution(op: Sized) -> int:
-    """Filter [depth_out, height, width, depth of a group]."""
+    """A multiplication and an addition per filter element, and a bias. Filter [depth_out, height,
+    width, depth of a group].
+    """
     return 2 * op.outputs * prod(op.of("filter")[1:]) + op.outputs
 
 
 def depthwise(op: Sized) -> int:
-    """Filter [1, height, width, depth_out]."""
+    """As `convolution`, with a filter [1, height, width, depth_out]."""
     return 2 * op.outputs * prod(op.of("filter")[1:3]) + op.outputs
 
 
 def transposed(op: Sized) -> int:
-    """Every input element meets the whole filter of its channel."""
+    """Each input element is multiplied with the whole filter of its channel."""
     filter = op.of("filter")
     return 2 * op.size("input") * filter[0] * filter[1] * filter[2] + op.outputs
 
 
 def fully_connected(op: Sized) -> int:
-    """Every output is a row of the weights times an input, and a bias."""
+    """Each output is the dot product of a row of weights and an input, plus a bias."""
     return 2 * op.outputs * op.of("weights")[1] + op.outputs
 
 
 def matrices(op: Sized) -> int:
-    """Every output is a row of the one matrix times a column of the other."""
+    """Each output is the dot product of a row of one matrix and a column of the other."""
     lhs = op.of("lhs")
     return 2 * op.outputs * (lhs[-2] if op.value("adj_x", 0) else lhs[-1])
 
 
 def window(op: Sized) -> int | None:
-    """Elements of the window for each output."""
+    """One operation per element of the window for each output."""
     width, height = op.value("filter_width", 0), op.value("filter_height", 0)
     return op.outputs * width * height if width and height else None
 
 
 def squares_of_window(op: Sized) -> int | None:
-    """As `window`, each element squared."""
+    """As `window`, with a square per element."""
     count = window(op)
     return None if count is None else 2 * count
 
 
 def recurrent(op: Sized) -> int:
-    """Every row of the input meets all weights once."""
+    """Each row of the input is multiplied with all weights once."""
     rows = prod(op.of("input")[:-1])
     weights = sum(op.size(role) for role in op.named if "weights" in role)
     return 2 * rows * weights
 
 
 def channel_window(op: Sized) -> int:
-    """The sum of squares over a window of channels, and a power."""
+    """A sum of squares over a window of channels, and a power, for each output."""
     return op.outputs * (2 * (2 * op.value("radius", 0) + 1) + 4)
 
 
 def samples(op: Sized) -> int | None:
-    """A bilinear value for each sample; how many there are may follow from the boxes."""
+    """A bilinear interpolation per sample; None if the boxes determine the number of samples."""
     count = op.value("height_sampling_ratio", 0) * op.value("width_sampling_ratio", 0)
     return op.outputs * count * 8 if count else None
 
 
 def projection(op: Sized) -> int:
-    """Every hash function meets every row of the input."""
+    """Each hash function is applied to each row of the input."""
     return 2 * op.size("hash") * op.size("input")
 
 
@@ -126,11 +128,11 @@ FORMULAS: dict[str, Count] = {
         *(squares_of_window, recurrent, channel_window, samples, projection),
     )
 }
-"""The formulas that declarations name as their `work`."""
+"""Name -> formula; declarations refer to them in `work`."""
 
 
 def counted(work: Work, op: Sized) -> int | None:
-    """The arithmetic operations of an operation with this `work` in its declaration."""
+    """The arithmetic operations of an operation whose declaration has this `work`."""
     if work is None:
         return None
     if isinstance(work, str):
@@ -144,7 +146,7 @@ def counted(work: Work, op: Sized) -> int | None:
 
 
 def flops(view: OperationView, shapes: Shapes) -> int | None:
-    """Arithmetic operations of a run; None where only the data tell, or dimensions are unknown."""
+    """Arithmetic operations of a run; None if they depend on data or dimensions are unknown."""
     if not isinstance(view.type, OperationType):
         return None
     try:
@@ -154,8 +156,8 @@ def flops(view: OperationView, shapes: Shapes) -> int | None:
 
 
 def moved_bytes(view: OperationView, shapes: Shapes) -> int | None:
-    """Bytes that an operation reads and writes; None where dimensions are unknown, and for
-    operations of extensions and those that run graphs.
+    """Bytes that an operation reads and writes; None if dimensions are unknown, for extension
+    operations and for control flow.
     """
     if not isinstance(view.type, OperationType):
         return None
@@ -163,18 +165,18 @@ def moved_bytes(view: OperationView, shapes: Shapes) -> int | None:
     if not declaration.types:
         return None
     op = Sized(view, shapes)
-    partly = op.named.get(declaration.looks_up)
+    table = op.named.get(declaration.looks_up)
     read = {operand.index: operand for operand in view.inputs if not operand.is_omitted}
     try:
         written = sum(_bytes(op, operand) for operand in view.outputs)
-        given = sum(
-            min(written, _bytes(op, operand)) if operand is partly else _bytes(op, operand)
+        read_bytes = sum(
+            min(written, _bytes(op, operand)) if operand is table else _bytes(op, operand)
             for operand in read.values()
             if operand.type not in SCALARS
         )
     except KeyError:
         return None
-    return written + given
+    return written + read_bytes
 
 
 def _bytes(op: Sized, operand: OperandView) -> int:

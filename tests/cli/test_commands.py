@@ -105,7 +105,7 @@ def test_labels(command: Command, tmp_path: Path) -> None:
 
 def test_diff_tells_by_its_exit_code(command: Command) -> None:
     words = ("diff", CONV, "--devices", "nnapi-cpu,nnapi-reference")
-    assert "as near as is tolerated" in command.succeeds(*words).out
+    assert "within the tolerance" in command.succeeds(*words).out
     outcome = command(*words, "--atol", 0, "--rtol", 0)
     assert outcome.code == 1
     assert "the first that differs: CONV_2D (operation 0), output; most at [0, " in outcome.out

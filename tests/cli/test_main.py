@@ -38,7 +38,7 @@ def test_unknown_command(command: Command) -> None:
 def test_unknown_option(command: Command) -> None:
     line = command.refuses("info", "--nothing")
     assert "--nothing" in line
-    assert "`nnapi-shim info --help` tells more" in line
+    assert "see `nnapi-shim info --help`" in line
 
 
 def test_missing_package(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 """The reference device: every operation as its formula, in plain numpy.
 
-It takes what no other device takes, and is what all others are tested against. Its formulas share
-no code with the shape functions of the declarations or with the CPU device: each checks the rest.
+It runs operations that no other device supports, and is the oracle of the other devices' tests. Its
+formulas share no code with the declarations' shape functions or the CPU device.
 """

@@ -93,7 +93,7 @@ def prelu(op: BoundOperation) -> list[Array]:
     scale, alpha_scale, target_scale = map(
         np.float32, (op.input.scale, op.alpha.scale, target.scale)
     )
-    with np.errstate(all="ignore"):  # a multiplier that overflows is as good as the largest
+    with np.errstate(all="ignore"):  # an overflowing multiplier has the effect of the largest one
         positive = np.fmin(scale / target_scale, FLOAT_MAX)
         negative = np.fmin(np.float64(scale * alpha_scale) / target.scale, FLOAT_MAX)
     steps = np.where(x >= 0, scaled(x, positive), scaled(x * alpha, negative))
@@ -101,10 +101,10 @@ def prelu(op: BoundOperation) -> list[Array]:
 
 
 def _clamped(op: BoundOperation, activation: FuseCode) -> list[Array]:
-    """Quantized values stay as they are; the bounds come from the input's parameters.
+    """Clamp; quantized values stay unscaled, and the input's parameters give the bounds.
 
-    The bound is the first operand of the maximum, so that it stands where the input is NaN, or a 0
-    of the other sign.
+    The bound is the first operand of the maximum, so the result is the bound if the input is NaN or
+    a 0 of the other sign.
     """
     source = op.input
     if is_float(source):

@@ -121,14 +121,14 @@ def activated(reals: Array, activation: int, type: OperandType) -> Array:
 
 
 def within_float32(reals: Array) -> Array:
-    """Infinity for what is too large for a float32: for sums that the reference keeps in one."""
+    """Replace values beyond float32 with infinity: the reference has such sums in float32."""
     return np.where(np.abs(reals) > FLOAT_MAX, np.copysign(np.inf, reals), reals)
 
 
 def activated_raw(
     raw: Array, activation: int, type: OperandType, scale: float, zero_point: int
 ) -> Array:
-    """Quantized numbers after a fused activation, at the ends of the type where they exceed it.
+    """Quantized numbers after a fused activation, clamped to the range of the type.
 
     The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
     """
@@ -139,21 +139,23 @@ def activated_raw(
 
 
 def broadcast(*arrays: Array) -> list[Array]:
-    """Aligned at the end and stretched to one shape; raises OP_FAILED where they do not match."""
+    """The arrays broadcast to one shape; raises OP_FAILED if their shapes do not match."""
     rank = max(x.ndim for x in arrays)
     sizes = []
-    for axis in range(-rank, 0):  # numpy's own functions for it know fewer dimensions than arrays
-        found = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
-        if len(found) > 1:
+    for axis in range(
+        -rank, 0
+    ):  # numpy's broadcasting functions support fewer dimensions than its arrays
+        lengths = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
+        if len(lengths) > 1:
             shapes = " and ".join(str(list(x.shape)) for x in arrays)
             raise op_failed(f"dimensions {shapes} do not match", "operation.broadcast")
-        sizes.append(found.pop() if found else 1)
+        sizes.append(lengths.pop() if lengths else 1)
     return [np.broadcast_to(x, sizes) for x in arrays]
 
 
 def check_dimensions(dimensions: Dimensions) -> None:
-    """Raise OP_FAILED for more dimensions than arrays have, and for sizes that they cannot have
-    even where another one is 0.
+    """Raise OP_FAILED for more dimensions than numpy supports, and for sizes that it cannot
+    represent even if another size is 0.
     """
     if prod(size or 1 for size in dimensions) >= _MOST_ELEMENTS:
         raise op_failed(

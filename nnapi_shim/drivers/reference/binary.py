@@ -45,7 +45,7 @@ def div(op: BoundOperation) -> list[Array]:
 def maximum(op: BoundOperation) -> list[Array]:
     """input1 where it is greater than input0, else input0.
 
-    Quantized inputs are first given the output's scale and zero point (semantics.md 6.4).
+    Quantized inputs are first requantized to the output's scale and zero point (semantics.md 6.4).
     """
     x, y = _like_output(op)
     return [np.where(x < y, y, x)]

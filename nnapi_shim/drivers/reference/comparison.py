@@ -40,7 +40,7 @@ def less_equal(op: BoundOperation) -> list[Array]:
 
 
 def _compared(op: BoundOperation, function: Callable[[Array, Array], Array]) -> list[Array]:
-    """1 where it is so, else 0."""
+    """1 where the comparison holds, else 0."""
     return [function(*broadcast(_numbers(op.input0), _numbers(op.input1))).astype(np.uint8)]
 
 

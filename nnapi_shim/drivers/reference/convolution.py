@@ -36,9 +36,9 @@ def grouped_conv_2d(op: BoundOperation) -> list[Array]:
 def _convolved(op: BoundOperation, image: Array, filter: Array) -> Array:
     """Sums of products, [batch, out_height, out_width, depth_out]."""
     depth_out, height, width, _ = filter.shape
-    seen = windows(op, image, height, width)
-    total = np.zeros((len(image), seen.vertical.output, seen.horizontal.output, depth_out))
-    for i, j, outputs, inside in seen.taps():
+    window = windows(op, image, height, width)
+    total = np.zeros((len(image), window.vertical.output, window.horizontal.output, depth_out))
+    for i, j, outputs, inside in window.taps():
         total[outputs] += product(image[inside], filter[:, i, j].T)
     return total
 
@@ -51,9 +51,9 @@ def depthwise_conv_2d(op: BoundOperation) -> list[Array]:
     image = to_nhwc(centred(op.input), op.nchw)
     filter = centred(op.filter)
     _, height, width, depth_out = filter.shape
-    seen = windows(op, image, height, width)
-    total = np.zeros((len(image), seen.vertical.output, seen.horizontal.output, depth_out))
-    for i, j, outputs, inside in seen.taps():
+    window = windows(op, image, height, width)
+    total = np.zeros((len(image), window.vertical.output, window.horizontal.output, depth_out))
+    for i, j, outputs, inside in window.taps():
         total[outputs] += np.repeat(image[inside], op.depth_multiplier, axis=3) * filter[0, i, j]
     return [from_nhwc(with_bias(op, total, op.filter), op.nchw)]
 
@@ -95,7 +95,7 @@ def transpose_conv_2d(op: BoundOperation) -> list[Array]:
 def _padding(
     op: BoundOperation, asked: int | None, taps: int, stride: int, head: int, tail: int
 ) -> tuple[int, int]:
-    """Padding before and behind along one axis; `asked`: the size of output_shape.
+    """Padding before and after along one axis; `asked`: the size of output_shape.
 
     SAME: as for a convolution from that size; the tail may become negative. Otherwise none.
     """

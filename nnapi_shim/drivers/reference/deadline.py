@@ -1,4 +1,4 @@
-"""The deadline of a run, for the loops inside of operations."""
+"""Deadline checks for loops within operations."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ from nnapi_shim.hal.enums import ResultCode
 T = TypeVar("T")
 
 PRODUCTS = 1 << 27
-"""Products that are summed in one call of numpy, if they can be fewer: a tenth of a second."""
+"""Limit of the products in one call of numpy, about a tenth of a second."""
 
 _of_thread = local()
 
 
 @contextmanager
 def until(deadline_ns: int | None) -> Iterator[None]:
-    """Let `look` and what is built on it know the deadline, time.monotonic_ns(), of this thread."""
+    """Set this thread's deadline, time.monotonic_ns(), for `look` and the functions that use it."""
     before = getattr(_of_thread, "deadline_ns", None)
     _of_thread.deadline_ns = deadline_ns
     try:
@@ -41,15 +41,15 @@ def look() -> None:
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:
-    """The items, with a look at the clock in front of each."""
+    """The items, with a deadline check before each."""
     for item in items:
         look()
         yield item
 
 
 def product(left: Array, right: Array) -> Array:
-    """The matrix product of float64 left and the matrix `right`; a large one in parts of its rows,
-    so that there are looks at the clock.
+    """The matrix product of float64 left and the matrix `right`; a large one is split by rows, with
+    deadline checks between the parts.
     """
     depth, columns = right.shape
     rows = left.reshape(-1, depth)

@@ -33,7 +33,7 @@ def axis_aligned_bbox_transform(op: BoundOperation) -> list[Array]:
 def detection_postprocessing(op: BoundOperation) -> list[Array]:
     """Per image: boxes from anchors and deltas; hard NMS per class, or of the best classes.
 
-    Rows that nothing was found for are 0. Labels are class - 1, or, with is_background_in_label,
+    Unused rows are 0. Labels are class - 1, or, with is_background_in_label,
     the class.
     """
     scores, boxes = reals(op.scores), _decoded(op)
@@ -44,15 +44,15 @@ def detection_postprocessing(op: BoundOperation) -> list[Array]:
     out_scores = np.zeros((batches, rows), np.float32)
     out_boxes = np.zeros((batches, rows, 4), np.float32)
     out_classes = np.zeros((batches, rows), np.int32)
-    found = np.zeros(batches, np.int32)
+    counts = np.zeros(batches, np.int32)
     detect = _per_class if op.use_regular_nms else _best_classes
     for image in range(batches):
         anchors, classes = detect(op, scores[image], boxes[image])
-        count = found[image] = len(anchors)
+        count = counts[image] = len(anchors)
         out_scores[image, :count] = scores[image, anchors, classes]
         out_boxes[image, :count] = boxes[image, anchors]
         out_classes[image, :count] = classes - (not op.is_background_in_label)
-    return [stored(out_scores, op.out_scores), stored(out_boxes, op.out_boxes), out_classes, found]
+    return [stored(out_scores, op.out_scores), stored(out_boxes, op.out_boxes), out_classes, counts]
 
 
 def _decoded(op: BoundOperation) -> Array:
@@ -101,7 +101,7 @@ def _best_classes(op: BoundOperation, scores: Array, boxes: Array) -> tuple[Arra
 # HEATMAP_MAX_KEYPOINT
 
 TOLERANCE = {"f16": 1e-3}
-"""Determinants that count as 0, where it is not 1e-5."""
+"""Threshold below which a determinant counts as 0, if it is not 1e-5."""
 
 
 def heatmap_max_keypoint(op: BoundOperation) -> list[Array]:

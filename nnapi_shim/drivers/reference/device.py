@@ -43,9 +43,9 @@ class ReferenceDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> "ReferencePreparedModel":
-        """Nothing to prepare but the constants: the model is interpreted.
+        """Prepare the constants; the model is interpreted.
 
-        Raises OP_FAILED where there is no numpy, MemoryError where there is no room for it.
+        Raises OP_FAILED if numpy is missing, MemoryError if there is not enough memory to load it.
         """
         try:
             load_numpy()
@@ -53,9 +53,9 @@ class ReferenceDevice:
         except ImportError as error:
             if (error.name or "").startswith("nnapi_shim"):
                 raise
-            found = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
+            state = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
             raise op_failed(
-                f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
+                f"nnapi-reference needs numpy, which cannot be {state}; `pip install numpy` where "
                 "nnapi_shim and cffi are installed, or use nnapi-cpu",
                 "device.needs-numpy",
             ) from None

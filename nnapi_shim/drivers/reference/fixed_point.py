@@ -26,7 +26,7 @@ def scaled(values: Array, multiplier: Any) -> Array:
 
 def decomposed(multiplier: Any) -> tuple[Array, Array]:
     """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= |M| < 2^31; (0, 0) below 2^-32."""
-    # What has become infinite as a float32 product is as good as its largest number.
+    # An infinite float32 product has the effect of the largest float32.
     fraction, exponent = np.frexp(np.minimum(np.float64(multiplier), np.finfo(np.float32).max))
     mantissa = rounded(fraction * 2.0**31).astype(np.int64)
     carried = np.abs(mantissa) == 2**31

@@ -9,7 +9,7 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 
 def concatenation(op: BoundOperation) -> list[Array]:
-    """The inputs one behind the other along axis, in the output's scale and zero point."""
+    """The inputs concatenated along axis, requantized to the output's scale and zero point."""
     if op.axis < 0:
         raise op_failed(f"axis is {op.axis}; it must not be negative", "concatenation.axis")
     parts = [_requantized(operand, op.output) for operand in op.inputs]

@@ -22,10 +22,10 @@ def lstm(op: BoundOperation) -> list[Array]:
 
     The specification leaves the contents of the scratch output open: zeros.
     """
-    found = cell(op)
-    gates = 3 if found.is_coupled else 4
-    scratch = np.zeros((len(op.input.value), gates * found.units))
-    outputs, output_state, cell_state = _sequence(op, found, real(op.input)[np.newaxis])
+    weights = cell(op)
+    gates = 3 if weights.is_coupled else 4
+    scratch = np.zeros((len(op.input.value), gates * weights.units))
+    outputs, output_state, cell_state = _sequence(op, weights, real(op.input)[np.newaxis])
     return _stored(op, [scratch, output_state, cell_state, outputs[0]])
 
 
@@ -46,10 +46,10 @@ def bidirectional_sequence_lstm(op: BoundOperation) -> list[Array]:
     for prefix, source in zip(DIRECTIONS, (op.input, backward_input(op)), strict=True):
         order = -1 if prefix == "bw_" else 1
         inputs = _in_time(op, source)[::order]
-        found, *final = _sequence(
+        computed, *final = _sequence(
             op, direction(op, prefix), inputs, None if aux is None else aux[::order]
         )
-        outputs.append(_in_layout(op, found[::order]))
+        outputs.append(_in_layout(op, computed[::order]))
         states += final
     if op.merge_outputs:
         outputs = [np.concatenate(outputs, axis=2)]
@@ -85,7 +85,7 @@ def _step(
     normalised(all but the bias) * gain + bias. The peephole of o looks at the new C, clipped.
     """
 
-    def gate(which: int, seen: Array) -> Array:
+    def gate(which: int, state: Array) -> Array:
         def optional(operand: BoundOperand | None) -> Array:
             return np.zeros(()) if operand is None else real(operand)
 
@@ -93,7 +93,7 @@ def _step(
         if aux is not None:
             total += times(aux, real(cell.aux_weights[which]).T)
         total += times(output, real(cell.recurrent_weights[which]).T)
-        total += optional(cell.peepholes[which]) * seen
+        total += optional(cell.peepholes[which]) * state
         gain = cell.gains[which]
         if gain is not None:
             deviation = total - total.mean(axis=1, keepdims=True)

@@ -60,7 +60,7 @@ def quantized_lstm(op: BoundOperation) -> list[Array]:
     outputs = _integers(op.prev_output) - op.prev_output.zero_point
     state = _integers(op.prev_cell_state)
 
-    def gate(which: int, seen: Array) -> Array:
+    def gate(which: int, state: Array) -> Array:
         """Differs: the reference reads the state that a peephole looks at before it is written."""
         scale = getattr(op, f"{GATES[which]}_intermediate_scale")
         total: Array = np.zeros((), np.int64)
@@ -74,7 +74,7 @@ def quantized_lstm(op: BoundOperation) -> list[Array]:
         weights = cell.peepholes[which]
         if weights is not None:
             multiplier = _multiplier(2.0**bits, weights.scale, scale)
-            total = saturated_16(total + scaled(_integers(weights) * seen, multiplier))
+            total = saturated_16(total + scaled(_integers(weights) * state, multiplier))
         if cell.gains[which] is not None:
             # Differs: the documentation adds the bias in any case; the reference only here.
             total = _normalised(total, cell.gains[which], _integers(cell.biases[which]))
@@ -111,7 +111,7 @@ def _integers(operand: Any) -> Array:
 
 
 def _multiplier(a: float, b: float, divisor: float) -> float:
-    """Product of two scales over a third in float32, at its ends where it is larger."""
+    """Product of two scales over a third in float32, clamped to finite values."""
     largest = float(np.finfo(np.float32).max)
     quotient = np.float32(a) * np.float32(b) / np.float32(divisor)
     return max(min(float(quotient), largest), -largest)

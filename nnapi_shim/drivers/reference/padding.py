@@ -9,13 +9,13 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def pad(op: BoundOperation) -> list[Array]:
-    """The input with paddings[i] elements in front and behind; they stand for 0."""
+    """The input with paddings[i] elements before and after; they represent 0."""
     return [padded(op.input.value, op.paddings, op.output.zero_point)]
 
 
 def pad_v2(op: BoundOperation) -> list[Array]:
-    """The input with paddings[i] elements pad_value in front and behind; that of a quantized tensor
-    is the lowest 8 bits of pad_value.
+    """The input with paddings[i] elements pad_value before and after; a quantized tensor gets the
+    lowest 8 bits of pad_value.
     """
     value = np.array(op.pad_value).astype(op.input.value.dtype)
     return [padded(op.input.value, op.paddings, value)]
@@ -39,8 +39,8 @@ def padded(values: Array, paddings: Sequence[int], value: object) -> Array:
     pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
     sizes = [before + n + after for n, (before, after) in zip(values.shape, pairs, strict=True)]
     result = np.full(sizes, value, values.dtype)
-    places = [np.arange(n) + before for n, (before, _) in zip(values.shape, pairs, strict=True)]
-    inside = [(place >= 0) & (place < n) for place, n in zip(places, sizes, strict=True)]
-    kept = [place[mask] for place, mask in zip(places, inside, strict=True)]
+    indexes = [np.arange(n) + before for n, (before, _) in zip(values.shape, pairs, strict=True)]
+    inside = [(index >= 0) & (index < n) for index, n in zip(indexes, sizes, strict=True)]
+    kept = [index[mask] for index, mask in zip(indexes, inside, strict=True)]
     result[np.ix_(*kept)] = values[np.ix_(*inside)]
     return result

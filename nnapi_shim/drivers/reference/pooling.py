@@ -38,10 +38,10 @@ def l2_pool_2d(op: BoundOperation) -> list[Array]:
 def max_pool_2d(op: BoundOperation) -> list[Array]:
     """The largest value in the part of each window inside the image; NaN is passed over."""
     image = to_nhwc(op.input.value.astype(np.float64), op.nchw)
-    seen = windows(op, image, op.filter_height, op.filter_width)
-    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
+    window = windows(op, image, op.filter_height, op.filter_width)
+    shape = (len(image), window.vertical.output, window.horizontal.output, image.shape[3])
     largest = np.full(shape, -np.inf)
-    for _, _, outputs, inside in seen.taps():
+    for _, _, outputs, inside in window.taps():
         largest[outputs] = np.fmax(largest[outputs], image[inside])
     return _stored(op, largest)
 
@@ -49,10 +49,10 @@ def max_pool_2d(op: BoundOperation) -> list[Array]:
 def _sums(op: BoundOperation, values: Array) -> tuple[Array, Array]:
     """What each window sees of an image in the operation's layout: the sum, and how many."""
     image = to_nhwc(values, op.nchw)
-    seen = windows(op, image, op.filter_height, op.filter_width)
-    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
+    window = windows(op, image, op.filter_height, op.filter_width)
+    shape = (len(image), window.vertical.output, window.horizontal.output, image.shape[3])
     total, count = np.zeros(shape), np.zeros(shape)
-    for _, _, outputs, inside in seen.taps():
+    for _, _, outputs, inside in window.taps():
         total[outputs] += image[inside]
         count[outputs] += 1
     return total, count

@@ -31,13 +31,13 @@ _CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
 class ReferencePreparedModel:
-    """A model and its constants as arrays, copies of those that lie in memory of the program."""
+    """A model and its constants as arrays; constants in the program's memory are copied."""
 
     def __init__(self, model: hal.Model) -> None:
         self.main = Graph(model, model.main)
         self.referenced = [Graph(model, graph) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
-        self._pools = model.pools  # what the constants lie in stays mapped
+        self._pools = model.pools  # keeps the memory of the constants mapped
 
     def createReusableExecution(
         self, request: hal.Request, measure: bool, loop_timeout_ns: int
@@ -97,16 +97,16 @@ class ReferenceExecution:
         main = self._model.main
         require_outputs(main.subgraph, request.outputs)
         operands = main.subgraph.operands
-        given = [
+        inputs = [
             None
             if argument.has_no_value
             else _array(
                 operands[index]._replace(dimensions=argument.dimensions),
                 address.view(argument.address, argument.length),
-            ).copy()  # others may write there: what is checked has to be what is used
+            ).copy()  # others may write to the memory between check and use
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
-        run = GraphRun(self._model, main, given, Limits(deadline_ns, self._loop_timeout_ns))
+        run = GraphRun(self._model, main, inputs, Limits(deadline_ns, self._loop_timeout_ns))
         for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
             run.operands[index].dimensions = argument.dimensions
         run.compute()
@@ -117,7 +117,7 @@ class ReferenceExecution:
         return result
 
     def _written(self, operands: list[BoundOperand]) -> hal.ExecutionResult:
-        """Write the outputs; if a buffer is too small, none, and say which."""
+        """Write the outputs; if buffers are too small, write none and report which ones."""
         pairs = list(zip(operands, self._request.outputs, strict=True))
         shapes = [
             hal.OutputShape(operand.dimensions, hal.byte_size(operand) <= argument.length)
@@ -139,17 +139,17 @@ class Limits(NamedTuple):
 
 
 class GraphRun:
-    """One run of a graph: its operands; those of inputs and of what is computed hold an array."""
+    """One run of a graph; operands hold an array once they have a value."""
 
     def __init__(
         self,
         model: ReferencePreparedModel,
         graph: Graph,
-        given: Sequence[Array | None],
+        inputs: Sequence[Array | None],
         limits: Limits,
         depth: int = 0,
     ) -> None:
-        """given: the inputs; None for one that is omitted. depth: graphs around this one."""
+        """inputs: None for an omitted one. depth: number of enclosing graphs."""
         self._model = model
         self._graph = graph.subgraph
         self._limits = limits
@@ -162,7 +162,7 @@ class GraphRun:
         ]
         for index, array in graph.constants.items():
             self.operands[index].value = array
-        for index, value in zip(self._graph.input_indexes, given, strict=True):
+        for index, value in zip(self._graph.input_indexes, inputs, strict=True):
             operand = self.operands[index]
             if value is None:
                 self.omitted.add(index)
@@ -174,9 +174,9 @@ class GraphRun:
         trampoline.run(self._operations())
 
     def _operations(self) -> Call[None]:
-        is_told = vlog.enabled("cpuexe")
+        is_logged = vlog.enabled("cpuexe")
         for item in self._graph.operations:
-            place = Place("operation", item.number, OperationType(item.type).name)
+            location = Place("operation", item.number, OperationType(item.type).name)
             try:
                 self._check_deadline()
                 if item.type is OperationType.IF:
@@ -188,10 +188,10 @@ class GraphRun:
                     self._check_deadline()  # numpy has no such limit
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
-                raise trampoline.at_depth(error, place, around) from None
-            if is_told:
+                raise trampoline.at_depth(error, location, around) from None
+            if is_logged:
                 shapes = [list(self.operands[index].dimensions) for index in item.outputs]
-                vlog.write("cpuexe", f"nnapi-reference computed {place}: {shapes}")
+                vlog.write("cpuexe", f"nnapi-reference computed {location}: {shapes}")
 
     def outputs(self) -> list[BoundOperand]:
         """The outputs of the graph, computed."""
@@ -223,7 +223,7 @@ class GraphRun:
         parameters = declaration.quantization(op)
         check_output_scales(op, parameters)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
-            if not operand.is_model_output:  # what a temporary declares does not count
+            if not operand.is_model_output:  # declared dimensions of temporaries are ignored
                 operand.scale, operand.zero_point = scale, zero_point
         misfit = _check_sizes(op)
         try:
@@ -264,13 +264,13 @@ class GraphRun:
             raise op_failed("condition is omitted; IF needs it", "operation.input.omitted")
         chosen = then if self._is_true(self.operands[condition].value) else otherwise
         word = "then" if chosen == then else "else"
-        given = [self._given(index) for index in inputs]
-        self._finish(item, (yield self._run_graph(chosen, given, word)))
+        values = [self._input_value(index) for index in inputs]
+        self._finish(item, (yield self._run_graph(chosen, values, word)))
 
     def _while(self, item: hal.Operation) -> Call[None]:
         """As long as condition_model(state): state[:k] = body_model(state); outputs = state[:m]."""
         condition, body, *inputs = item.inputs
-        state = [self._given(index) for index in inputs]
+        state = [self._input_value(index) for index in inputs]
         started = monotonic_ns()
         while True:
             (goes_on,) = yield self._run_graph(condition, state, "condition")
@@ -290,18 +290,18 @@ class GraphRun:
     def _is_true(self, value: Array | None) -> bool:
         return value is not None and bool(value.ravel()[0])
 
-    def _given(self, index: int) -> Array | None:
+    def _input_value(self, index: int) -> Array | None:
         return None if self._is_omitted(index) else self.operands[index].value
 
     def _run_graph(
-        self, model_operand: int, given: Sequence[Array | None], word: str
+        self, model_operand: int, inputs: Sequence[Array | None], word: str
     ) -> Call[list[Array | None]]:
         graph = self._model.referenced[self._graph.operands[model_operand].location.offset]
         try:
-            for index, array in zip(graph.subgraph.input_indexes, given, strict=True):
+            for index, array in zip(graph.subgraph.input_indexes, inputs, strict=True):
                 if array is not None:
                     merge_dimensions(graph.subgraph.operands[index].dimensions, array.shape)
-            run = GraphRun(self._model, graph, given, self._limits, self._depth + 1)
+            run = GraphRun(self._model, graph, inputs, self._limits, self._depth + 1)
             yield run._operations()
         except NnapiError as error:
             raise trampoline.at_depth(error, word, self._depth) from None
@@ -318,11 +318,11 @@ class GraphRun:
 
 
 def _check_sizes(op: BoundOperation) -> NnapiError | None:
-    """Raise OP_FAILED for outputs that are too large or of too many dimensions, before there are
-    arrays of them.
+    """Raise OP_FAILED for outputs that are too large or have too many dimensions, before arrays are
+    allocated.
 
-    The formulas find by themselves what else is wrong with shapes; the words for it, which every
-    device has, are those that are returned.
+    The formulas detect other errors of shapes themselves; the returned messages are those that all
+    devices use.
     """
     try:
         sizes = op.match.operation.shape(op)
@@ -335,7 +335,7 @@ def _check_sizes(op: BoundOperation) -> NnapiError | None:
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
-    """Give an output what was computed; 0 where a declared size wins and there is no data."""
+    """Set an output to its result; zeros if the declared size is kept although there is no data."""
     set_output(operand, name, array.shape, scale, zero_point)
     operand.value = array if array.size else np.zeros(operand.dimensions, array.dtype)
 

@@ -21,7 +21,7 @@ def box_with_nms_limit(op: BoundOperation) -> list[Array]:
     boxes = reals(op.rois).reshape(count, classes, 4)
     check_corners(boxes, "rois")
     decay = _decay(op)
-    rois, labels, found = [], [], []
+    rois, labels, scores_kept = [], [], []
     for image in _images(op.batch_index.value):
         image_rois, image_labels, image_found = [], [], []
         for label in range(1, classes):
@@ -42,10 +42,10 @@ def box_with_nms_limit(op: BoundOperation) -> list[Array]:
         for at in sorted(best, key=image_labels.__getitem__):  # sorting keeps the order of equals
             rois.append(image_rois[at])
             labels.append(image_labels[at])
-            found.append(image_found[at])
+            scores_kept.append(image_found[at])
     rows = np.array(rois, np.int64)
     return [
-        stored(np.array(found, np.float32), op.out_scores),
+        stored(np.array(scores_kept, np.float32), op.out_scores),
         op.rois.value.reshape(count, classes, 4)[rows, np.array(labels, np.int64)],
         np.array(labels, np.int32),
         op.batch_index.value[rows],

@@ -56,7 +56,7 @@ def reduce_any(op: BoundOperation) -> list[Array]:
 
 
 def _along_axes(op: BoundOperation) -> dict[str, Any]:
-    """How numpy is told along which axes to reduce."""
+    """Arguments of numpy for the axes of a reduction."""
     rank = op.input.value.ndim
     return {"axis": tuple({axis % rank for axis in op.axes}), "keepdims": op.keep_dims > 0}
 
@@ -64,8 +64,8 @@ def _along_axes(op: BoundOperation) -> dict[str, Any]:
 def _finite_range(op: BoundOperation) -> tuple[Any, Any]:
     """The lowest and the largest finite number of the type."""
     limits: Any = np.finfo if is_float(op.input) else np.iinfo
-    found = limits(op.input.value.dtype)
-    return found.min, found.max
+    bounds = limits(op.input.value.dtype)
+    return bounds.min, bounds.max
 
 
 def _stored(op: BoundOperation, results: Any) -> list[Array]:

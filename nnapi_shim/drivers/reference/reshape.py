@@ -10,7 +10,7 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def reshape(op: BoundOperation) -> list[Array]:
-    """The elements of input in row-major order; a -1 in shape stands for what is left over."""
+    """The elements of input in row-major order; a -1 in shape is the remaining size."""
     values = op.input.value
     shape = list(op.shape)
     if -1 in shape:

@@ -41,9 +41,9 @@ def _between_stored(op: BoundOperation) -> Array:
     down, across = _along(rows, down), _along(columns, across)
 
     def product(row: Array, column: Array, share_of_row: Array, share_of_column: Array) -> Array:
-        seen = np.take(np.take(pixels, row, rows.number), column, columns.number)
-        found: Array = seen * share_of_row * share_of_column
-        return found
+        pixels_taken = np.take(np.take(pixels, row, rows.number), column, columns.number)
+        weighted: Array = pixels_taken * share_of_row * share_of_column
+        return weighted
 
     total = product(top, left, 1 - down, 1 - across)
     total += product(bottom, left, down, 1 - across)
@@ -78,7 +78,7 @@ def _neighbours(op: BoundOperation, axis: _Axis) -> tuple[Array, Array, Array]:
     """The pixels on both sides of each c, and f, in float32."""
     centre = np.float32(0.5 if op.half_pixel_centers else 0)
     at = (np.arange(axis.resized, dtype=np.float32) + centre) * axis.scale - centre
-    # Of more than 2^24 pixels the last c is rounded to `size`; the reference reads what is behind.
+    # Of more than 2^24 pixels the last c is rounded to `size`; the reference reads beyond it.
     lower = np.clip(np.floor(at), 0, axis.size - 1)
     upper = np.minimum(np.ceil(at), axis.size - 1)
     return lower.astype(np.int64), upper.astype(np.int64), at - lower

@@ -34,8 +34,8 @@ def topk_v2(op: BoundOperation) -> list[Array]:
     shape = op.input.value.shape
     rows = op.input.value.reshape(prod(shape[:-1]), shape[-1])  # sorting knows few dimensions
     order = np.argsort(rows, axis=-1, kind="stable")[:, ::-1][:, : op.k]
-    found = [np.take_along_axis(rows, order, axis=-1), order.astype(np.int32)]
-    return [array.reshape(*shape[:-1], order.shape[-1]) for array in found]
+    results = [np.take_along_axis(rows, order, axis=-1), order.astype(np.int32)]
+    return [array.reshape(*shape[:-1], order.shape[-1]) for array in results]
 
 
 def _first(op: BoundOperation, exceeds: Callable[[Array, Array], Array]) -> list[Array]:

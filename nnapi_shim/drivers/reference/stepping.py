@@ -18,10 +18,10 @@ _plain = {name: getattr(GraphRun, name) for name in ("_step", "_if", "_while", "
 
 
 class _Around(local):
-    """The places that the graph of a thread is run at; outermost first."""
+    """The locations of the graphs that a thread runs, outermost first."""
 
     def __init__(self) -> None:
-        self.places: list[str] = []
+        self.path: list[str] = []
 
 
 _around = _Around()
@@ -39,7 +39,7 @@ def end() -> None:
         setattr(GraphRun, name, method)
 
 
-def _place(item: hal.Operation) -> Place:
+def _location(item: hal.Operation) -> Place:
     return Place("operation", item.number, OperationType(item.type).name)
 
 
@@ -48,7 +48,7 @@ def _step(self: GraphRun, item: hal.Operation) -> None:
     try:
         _plain["_step"](self, item)
     finally:
-        report(NAME, "", _around.places, _place(item), began, monotonic_ns())
+        report(NAME, "", _around.path, _location(item), began, monotonic_ns())
 
 
 def _if(self: GraphRun, item: hal.Operation) -> Call[None]:
@@ -61,22 +61,22 @@ def _while(self: GraphRun, item: hal.Operation) -> Call[None]:
 
 def _controlling(self: GraphRun, item: hal.Operation, name: str) -> Call[None]:
     began = monotonic_ns()
-    _around.places.append(str(_place(item)))
+    _around.path.append(str(_location(item)))
     try:
         yield from _plain[name](self, item)
     finally:
-        _around.places.pop()
-        report(NAME, "", _around.places, _place(item), began, monotonic_ns())
+        _around.path.pop()
+        report(NAME, "", _around.path, _location(item), began, monotonic_ns())
 
 
-def _run_graph(self: GraphRun, model_operand: int, given: Sequence[Any], word: str) -> Call[Any]:
-    places = _around.places
-    outside: Where = places[-1]
-    places[-1] = f"{outside}, {word}"
+def _run_graph(self: GraphRun, model_operand: int, inputs: Sequence[Any], word: str) -> Call[Any]:
+    path = _around.path
+    outside: Where = path[-1]
+    path[-1] = f"{outside}, {word}"
     try:
-        return (yield from _plain["_run_graph"](self, model_operand, given, word))
+        return (yield from _plain["_run_graph"](self, model_operand, inputs, word))
     finally:
-        places[-1] = str(outside)
+        path[-1] = str(outside)
 
 
 _REPORTED = {"_step": _step, "_if": _if, "_while": _while, "_run_graph": _run_graph}

@@ -36,20 +36,20 @@ class Axis(NamedTuple):
     output: int
 
     def reaching(self) -> Sequence[int]:
-        """The taps that lie inside the image in some window; with some more if they are few."""
+        """The taps inside the image in at least one window; may include a few others."""
         if self.taps <= self.output * self.size:
             return range(self.taps)
         # A window may be much larger than the image.
-        found: set[int] = set()
+        taps: set[int] = set()
         for window in range(self.output):
             offset = self.head - window * self.stride
             first = max(0, -(-offset // self.dilation))
             end = min(self.taps, (offset + self.size - 1) // self.dilation + 1)
-            found.update(range(first, end))
-        return sorted(found)
+            taps.update(range(first, end))
+        return sorted(taps)
 
     def reached(self, tap: int) -> tuple[slice, slice]:
-        """The windows in which a tap lies inside the image, and where in the image."""
+        """The windows in which a tap is inside the image, and its positions there."""
         offset = tap * self.dilation - self.head
         first = max(0, -(offset // self.stride))
         end = min(self.output, (self.size - 1 - offset) // self.stride + 1)
@@ -67,9 +67,9 @@ class Windows(NamedTuple):
     horizontal: Axis
 
     def taps(self) -> Iterator[tuple[int, int, tuple[slice, ...], tuple[slice, ...]]]:
-        """Per position in the window: (row, column, outputs that see the image there, where).
+        """Per tap: (row, column, outputs whose tap is inside the image, positions in the image).
 
-        Positions at which no output sees the image may be left out.
+        Taps that are outside the image for all outputs may be omitted.
         """
         for i in self.vertical.reaching():
             for j in watched(self.horizontal.reaching()):
@@ -81,7 +81,7 @@ class Windows(NamedTuple):
 
 def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) -> Windows:
     """The windows of a bound operation over image: [batch, height, width, depth]."""
-    found = Windows(
+    result = Windows(
         _axis(
             image.shape[1],
             taps_down,
@@ -101,13 +101,13 @@ def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) 
             op.pad_right,
         ),
     )
-    if found.vertical.output < 1 or found.horizontal.output < 1:
+    if result.vertical.output < 1 or result.horizontal.output < 1:
         raise op_failed(
             f"a filter of {taps_down} x {taps_across} does not fit into the padded image of "
             f"{image.shape[1]} x {image.shape[2]}",
             "operation.window.too-large",
         )
-    return found
+    return result
 
 
 def _axis(

@@ -1,7 +1,6 @@
-"""A device that is written for HAL 1.0 or 1.1, behind the canonical interface.
+"""A device for HAL 1.0 or 1.1 behind the canonical interface.
 
-It is shown models that its HAL knows, and nothing of what is newer: of other models, the slice of
-them that it knows.
+The driver receives only models that its HAL supports; of other models, the supported slice.
 """
 
 from itertools import islice
@@ -59,18 +58,18 @@ _AS_QUANTIZED = (
     OperandType.OEM_SCALAR,
     OperandType.TENSOR_OEM_BYTE,
 )
-"""Types that an older HAL counts with its quantized performance."""
+"""Types to which an older HAL's quantized performance applies."""
 
 _NEVER = PerformanceInfo(float("inf"), float("inf"))
-"""Of types and control flow that an older HAL does not have."""
+"""Performance of types and control flow that an older HAL lacks."""
 
 _POLL_S = 0.01
 
 
 class VersionedDevice:
-    """The canonical face of a `driver` that is written against hal.v1_0 or hal.v1_1.
+    """Adapts a `driver` for hal.v1_0 or hal.v1_1 to the canonical interface.
 
-    hal: "1.0" or "1.1". name, version and type are what the program is told.
+    hal: "1.0" or "1.1". name, version, type: as reported to programs.
     """
 
     def __init__(self, driver: Any, hal: str, name: str, version: str, type: DeviceType) -> None:
@@ -83,26 +82,26 @@ class VersionedDevice:
         self._is_1_1 = hal == "1.1"
 
     def _method(self, name: str) -> tuple[str, Any]:
-        """What a method is called in messages, and the driver's method itself."""
+        """The name of a method in messages, and the driver's method."""
         if self._is_1_1:
             name += "_1_1"
         return f"{self.name}.{name}", getattr(self._driver, name)
 
     def getCapabilities(self) -> Capabilities:
-        """Those that the driver reports; what its HAL does not have is as slow as can be."""
+        """The driver's capabilities; types that its HAL lacks get the worst performance."""
         what, method = self._method("getCapabilities")
-        found: Capabilities = returned(what, lambda: self._capabilities(method()))
-        return found
+        capabilities: Capabilities = returned(what, lambda: self._capabilities(method()))
+        return capabilities
 
     def _capabilities(self, answer: Any) -> Capabilities:
-        found = _value(answer)
-        wanted = v1_1.Capabilities if self._is_1_1 else v1_0.Capabilities
+        value = _value(answer)
+        expected = v1_1.Capabilities if self._is_1_1 else v1_0.Capabilities
         try:
-            quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in found]
+            quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in value]
             (relaxed,) = rest if self._is_1_1 else (quick,)
         except (TypeError, ValueError):
             raise op_failed(
-                f"the answer is {shown(found)}; it must be {wanted.__name__}",
+                f"the answer is {shown(value)}; it must be {expected.__name__}",
                 "driver.answer.capabilities",
             ) from None
         return Capabilities(
@@ -116,9 +115,9 @@ class VersionedDevice:
         )
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
-        """What the driver says of the operations that its HAL knows; all others are not for it.
+        """The driver's answer for operations that its HAL supports; False for all others.
 
-        A driver that fails here supports nothing; a line on stderr tells.
+        A driver that fails here supports nothing, and one line on stderr reports it.
         """
         supported = [False] * len(model.main.operations)
         model = without_defaults(model)
@@ -147,10 +146,10 @@ class VersionedDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> "VersionedPreparedModel":
-        """Hand the model over and wait for the driver's callback.
+        """Pass the model to the driver and wait for its callback.
 
-        Raises BAD_DATA for a model that the HAL does not know, UNMAPPABLE for constants that
-        cannot be reached, and as Answer.get does.
+        Raises BAD_DATA for a model that the HAL does not support, UNMAPPABLE for constants that
+        cannot be mapped, and the errors of Answer.get.
         """
         model = without_defaults(model)
         require_compliance(model, self.hal)
@@ -160,7 +159,7 @@ class VersionedDevice:
                 f"HAL {self.hal} has no models without inputs or outputs", "hal.model.no-arguments"
             )
         for pool in part.model.pools:
-            pool.map()  # or the driver would find out that it cannot be
+            pool.map()  # fail here, before the driver does
         what, method = self._method("prepareModel")
         converted = self._converted(part.model)
         chosen = (v1_1.ExecutionPreference(preference),) if self._is_1_1 else ()
@@ -173,7 +172,7 @@ class VersionedDevice:
         return VersionedPreparedModel(f"{self.name}.execute", prepared, part)
 
     def wait(self) -> None:
-        """Wait while the driver is busy; raises UNAVAILABLE_DEVICE when it is offline."""
+        """Wait while the driver is busy; raises UNAVAILABLE_DEVICE if it is offline."""
         what = f"{self.name}.getStatus"
         limit = time_limit_ns()
         end = None if limit is None else monotonic_ns() + limit
@@ -193,7 +192,7 @@ class VersionedDevice:
 
 
 def _value(answer: Any) -> Any:
-    """The value beside a status; raises what the status means."""
+    """The value of a (status, value) answer; raises the status's error."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and is_status(answer[0])):
         raise op_failed(
             f"the answer is {shown(answer)}; it must be an ErrorStatus and a value",
@@ -204,7 +203,7 @@ def _value(answer: Any) -> Any:
 
 
 def _answers(answer: Any, count: int) -> list[bool]:
-    """One per operation, if there are as many; not more are read of those that never end."""
+    """One answer per operation; reads at most one more than the number of operations."""
     answers = [bool(item) for item in islice(_value(answer), count + 1)]
     if len(answers) != count:
         many = f"{len(answers)} answers" if len(answers) < count else f"more than {count} answers"
@@ -225,7 +224,7 @@ def _device_status(answer: Any) -> v1_0.DeviceStatus:
 
 
 class VersionedPreparedModel:
-    """A prepared model of HAL 1.0, which HAL 1.1 has, too."""
+    """A prepared model of HAL 1.0 and 1.1."""
 
     def __init__(self, what: str, prepared: Any, part: Slice) -> None:
         assert part.model is not None
@@ -238,7 +237,7 @@ class VersionedPreparedModel:
     def createReusableExecution(
         self, request: Request, measure: bool, loop_timeout_ns: int
     ) -> "VersionedExecution":
-        """Bind a request; durations are not known, since the HAL has none."""
+        """Bind a request; the HAL reports no durations."""
         return VersionedExecution(self, request)
 
     def execute(
@@ -249,7 +248,7 @@ class VersionedPreparedModel:
 
 
 class VersionedExecution:
-    """A request of a prepared model, in memory of its own."""
+    """A request of a prepared model, in separate memory."""
 
     def __init__(self, owner: VersionedPreparedModel, request: Request) -> None:
         self._owner = owner
@@ -258,10 +257,10 @@ class VersionedExecution:
         self._outputs = [request.outputs[position] for position in part.outputs]
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run it; the outputs are written when the driver says that all is well.
+        """Run the request; outputs are copied to the program after success.
 
-        Dimensions that the program leaves open are worked out first. Raises OP_FAILED where they
-        only follow from what the model computes, and as Answer.get does.
+        Unknown dimensions of outputs are inferred first. Raises OP_FAILED if they depend on
+        computed values, and the errors of Answer.get.
         """
         owner, model = self._owner, self._owner.model
         dimensions = owner.output_dimensions.of(self._inputs, self._outputs)

@@ -1,7 +1,6 @@
-"""Calls of drivers that other people wrote: whatever they do ends in an answer or an NnapiError.
+"""Calls of third-party drivers; each ends with an answer or an NnapiError.
 
-This is the one place beside the boundary to C where any exception is caught: a driver may raise
-what it likes.
+Only this module and the boundary to C catch every exception, because a driver may raise any.
 """
 
 from _thread import allocate_lock, get_ident, start_new_thread
@@ -23,7 +22,7 @@ RESULT_CODES = {
     ErrorStatus.OUTPUT_INSUFFICIENT_SIZE: ResultCode.OUTPUT_INSUFFICIENT_SIZE,
     ErrorStatus.INVALID_ARGUMENT: ResultCode.BAD_DATA,
 }
-"""What a program sees of a status of HAL 1.0."""
+"""Status of HAL 1.0 -> the program's result code."""
 
 
 _FAILURES = tuple(ResultCode)[1:]
@@ -32,7 +31,7 @@ _MOST_SHOWN = 200
 
 
 def guarded(what: str, call: Callable[[], Any]) -> Any:
-    """What `call` returns; raises its NnapiError as it is, and all else as OP_FAILED.
+    """The result of `call`; other exceptions than NnapiError become OP_FAILED.
 
     what: the driver and its method, for the message.
     """
@@ -54,9 +53,7 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
 
 
 def _is_of_the_user(error: BaseException) -> bool:
-    """Whether somebody has pressed Ctrl-C in a program that is written in Python: its handler runs
-    on the main thread.
-    """
+    """Whether the user pressed Ctrl-C in a Python program: its handler runs on the main thread."""
     if not isinstance(error, KeyboardInterrupt):
         return False
     from signal import SIGINT, default_int_handler, getsignal
@@ -74,7 +71,7 @@ def _text(error: BaseException) -> str:
 
 
 def shown(value: Any) -> str:
-    """What a driver gave, for a message."""
+    """A driver's value as text for a message."""
     try:
         text = repr(value)
     except BaseException:
@@ -83,7 +80,7 @@ def shown(value: Any) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """File and line that raised it."""
+    """File and line that raised an exception."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -93,12 +90,12 @@ def _where(error: BaseException) -> str:
 
 
 def is_status(value: Any) -> bool:
-    """Whether a driver's answer is an ErrorStatus, or the number of one."""
+    """Whether a driver's answer is an ErrorStatus or its number."""
     return isinstance(value, int) and value in RESULT_CODES
 
 
 def require_success(what: str, status: Any) -> None:
-    """Raise what a status means, unless it is NONE."""
+    """Raise the error of a status, unless it is NONE."""
     if not is_status(status):
         raise op_failed(
             f"{what} answered {shown(status)}; it must be an ErrorStatus",
@@ -111,7 +108,7 @@ def require_success(what: str, status: Any) -> None:
 
 
 def time_limit_ns(setting: Setting = DRIVER_TIMEOUT) -> int | None:
-    """How long a driver may take for an answer, from the settings; None for no limit."""
+    """The time limit of a driver's answer, from the settings; None for no limit."""
     text = setting.get()
     try:
         seconds = float(text)
@@ -126,8 +123,8 @@ def time_limit_ns(setting: Setting = DRIVER_TIMEOUT) -> int | None:
 class Answer:
     """The callback of a call: IPreparedModelCallback and IExecutionCallback in one.
 
-    The first answer counts. More of them, and those that come when nobody waits any more, are
-    noted on stderr, once for a method. `notify` may come from any thread.
+    The first answer counts. Later ones, and answers after the time limit, are reported on stderr
+    once per method. Any thread may call `notify`.
     """
 
     def __init__(self, what: str) -> None:
@@ -141,7 +138,7 @@ class Answer:
         self._error: NnapiError | None = None
 
     def notify(self, status: ErrorStatus, preparedModel: Any = None) -> None:  # noqa: N803
-        """How the call ended; what it made, for prepareModel."""
+        """Receive the status of the call, and for prepareModel its result."""
         if self._first():
             self._status, self._value = status, preparedModel
             self._arrived.release()
@@ -163,21 +160,21 @@ class Answer:
             self._arrived.release()
 
     def call(self, start: Callable[[], Any]) -> None:
-        """Run a driver's method, which starts the work and returns how that went."""
+        """Run a driver's method, which starts the work and returns a status."""
         try:
             status = guarded(self._what, start)
             require_success(self._what, status)
         except NnapiError as error:
             self._fail(error)
-        except BaseException as error:  # an interrupt that is none of this thread's
+        except BaseException as error:  # an interrupt that is not this thread's
             self._fail(op_failed(f"{self._what} raised {type(error).__name__}", "driver.exception"))
 
     def get(self, start: Callable[[], Any], deadline_ns: int | None) -> Any:
-        """Run a driver's method on a thread of its own, and wait for its answer.
+        """Run a driver's method on a separate thread, and wait for its answer.
 
-        A driver that neither returns nor answers costs a thread, and not the program. Raises what
-        the driver reports; MISSED_DEADLINE_PERSISTENT when the deadline passed before the start,
-        MISSED_DEADLINE_TRANSIENT afterwards; OP_FAILED when there is no answer in time.
+        A driver that never answers blocks only that thread. Raises the driver's error;
+        MISSED_DEADLINE_PERSISTENT if the deadline passed before the start,
+        MISSED_DEADLINE_TRANSIENT if later; OP_FAILED if there is no answer in time.
         """
         now = monotonic_ns()
         if deadline_ns is not None and now >= deadline_ns:
@@ -199,7 +196,7 @@ class Answer:
         if not arrived:
             if self._first():
                 raise self._too_late(seconds, end == deadline_ns)
-            self._arrived.acquire()  # it is being answered at this moment
+            self._arrived.acquire()  # the answer is arriving
         if self._error is not None:
             raise self._error.again()
         require_success(self._what, self._status)
@@ -227,7 +224,7 @@ class Answer:
 
 
 def returned(what: str, call: Callable[[], Any]) -> Any:
-    """What a driver's method returns, which has no callback; raises as Answer.get does."""
+    """The result of a driver's method without callback; raises the errors of Answer.get."""
     answer = Answer(what)
 
     def start() -> ErrorStatus:
@@ -238,4 +235,4 @@ def returned(what: str, call: Callable[[], Any]) -> Any:
 
 
 _LONGEST_WAIT_S = 1e8
-"""More than locks can wait is not asked of them."""
+"""Upper limit of a lock's timeout."""

@@ -1,7 +1,7 @@
-"""Which operations of a model an older HAL knows, and which rule makes the others newer.
+"""Determines which operations of a model an older HAL supports, and the rule that excludes others.
 
-HAL 1.0 has what feature level 1 has, HAL 1.1 what level 2 has. The levels of types, forms and ranks
-stand with the declarations of the operations; what the HAL asks of operands stands here.
+HAL 1.0 corresponds to feature level 1, HAL 1.1 to level 2. Declarations of operations have the
+levels of types, forms and ranks; this module has the HAL's requirements for operands.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from nnapi_shim.operations.declare import UNSET, BoundOperand, BoundOperation
 from nnapi_shim.operations.declare import Operation as Declaration
 
 LEVEL_OF_HAL = {"1.0": 1, "1.1": 2}
-"""Version of the HAL -> the feature level that it has."""
+"""HAL version -> feature level."""
 
 _EXTENSIONS = 3
-"""The level of the first HAL that has extensions."""
+"""The first level with extensions."""
 
 _UNKNOWN_RANK = 3
-"""The level at which tensors need no rank any more."""
+"""The first level with tensors of unknown rank."""
 
 _TYPE_LEVELS = {
     OperandType.BOOL: 3,
@@ -61,12 +61,12 @@ class OperationCompliance(NamedTuple):
 
 
 class Compliance(NamedTuple):
-    """The report on a model: its operations, in the order in which they run. As text: a table."""
+    """The report on a model: its operations in execution order. As text: a table."""
 
     operations: tuple[OperationCompliance, ...]
 
     def allows(self, level: int) -> list[bool]:
-        """Per operation, whether a HAL of this feature level knows it."""
+        """Per operation, whether a HAL of this feature level supports it."""
         return [item.level <= level for item in self.operations]
 
     def __str__(self) -> str:
@@ -88,11 +88,11 @@ class Compliance(NamedTuple):
 
 
 def compliance(model: Model) -> Compliance:
-    """What of a finished model HAL 1.0 and 1.1 know, in the forms that its operations have."""
+    """The feature levels of the operations of a finished model, in their actual forms."""
     newest: list[OperationCompliance] = []
     for graph in model.referenced:
         inner = [_compliance(item, graph, model, newest) for item in graph.operations]
-        newest.append(max(inner, key=lambda found: found.level))
+        newest.append(max(inner, key=lambda explained: explained.level))
     operations = model.main.operations
     return Compliance(tuple([_compliance(item, model.main, model, newest) for item in operations]))
 
@@ -100,14 +100,14 @@ def compliance(model: Model) -> Compliance:
 def _compliance(
     item: Operation, graph: Subgraph, model: Model, newest: list[OperationCompliance]
 ) -> OperationCompliance:
-    """newest: of each referenced graph the operation that needs the highest level."""
+    """newest: for each referenced graph the operation with the highest level."""
     reasons = list(_reasons(item, graph, model, newest))
     level = max([1, *[reason.level for reason in reasons]])
     return OperationCompliance(item.number, name_of(item.type), level, tuple(reasons))
 
 
 def name_of(type: OperationType | int) -> str:
-    """Name of an operation type, also of one of an extension."""
+    """Name of an operation type, including extension types."""
     return type.name if isinstance(type, OperationType) else f"extension {type:#x}"
 
 
@@ -126,20 +126,20 @@ def _reasons(
         ):
             level = max(level, reason.level)
             yield reason
-    seen: set[tuple[int, str, str]] = set()
+    known: set[tuple[int, str, str]] = set()
     for role, indexes in (("input", item.inputs), ("output", item.outputs)):
         for position, index in enumerate(indexes):
             operand = operands[index]
             for reason in _operand_reasons(f"{role} {position}", operand, level, model, newest):
-                if reason not in seen:
-                    seen.add(reason)
+                if reason not in known:
+                    known.add(reason)
                     yield reason
 
 
 def reasons_of_use(
     type: OperationType, inputs: list[BoundOperand], outputs: list[BoundOperand]
 ) -> Iterator[Reason]:
-    """What the declaration of an operation says of the level of a use.
+    """The reasons in an operation's declaration for the level of a use.
 
     Raises BAD_DATA for a use that is legal at no level.
     """
@@ -177,7 +177,7 @@ def reasons_of_use(
 
 
 def _what_is_new(declaration: Declaration, since: int, names: tuple[str, ...]) -> str:
-    """Which inputs of a form no older form has."""
+    """The inputs of a form that no older form has."""
     older = {name for form in declaration.forms if form.since < since for name in form.inputs.names}
     new = [name for name in dict.fromkeys(names) if name not in older]
     return (
@@ -197,7 +197,7 @@ def _explained(name: str, op: BoundOperation) -> tuple[str, str]:
 
 
 def _of_older_levels(op: BoundOperation) -> Iterator[Reason]:
-    """What levels 1 and 2 asked for and level 3 no longer does; so no declaration says it."""
+    """Requirements of levels 1 and 2 that level 3 dropped, so declarations do not have them."""
     kind = op.match.operation.type
     if op.variant != "qu8":
         return
@@ -212,8 +212,8 @@ def _of_older_levels(op: BoundOperation) -> Iterator[Reason]:
                 f"and {'weights' if kind is OperationType.FULLY_CONNECTED else 'filter'}",
             )
     elif kind is OperationType.CONCATENATION:
-        wanted = op.output.scale, op.output.zero_point
-        if any((operand.scale, operand.zero_point) != wanted for operand in op.inputs):
+        expected = op.output.scale, op.output.zero_point
+        if any((operand.scale, operand.zero_point) != expected for operand in op.inputs):
             yield Reason(3, "quantization", "inputs with another scale or zero point than output")
 
 
@@ -227,7 +227,7 @@ _PRODUCTS = (
 def _operand_reasons(
     role: str, operand: Operand, level: int, model: Model, newest: list[OperationCompliance]
 ) -> Iterator[Reason]:
-    """What an operand asks for beside its operation; level: what the operation asks for already."""
+    """Level reasons of an operand that exceed `level`, the one of its operation."""
     kind: Any = operand.type
     if not isinstance(kind, OperandType):
         yield Reason(_EXTENSIONS, "extension", f"{role} is of an extension type")
@@ -249,7 +249,7 @@ def _operand_reasons(
 
 
 def operand_level(operand: Operand) -> int:
-    """The feature level that an operand needs by itself, wherever its value comes from."""
+    """The feature level of an operand itself, independent of the source of its value."""
     if not isinstance(operand.type, OperandType):
         return _EXTENSIONS
     level = _TYPE_LEVELS.get(operand.type, 1)

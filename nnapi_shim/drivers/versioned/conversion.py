@@ -1,4 +1,4 @@
-"""Models and requests of the canonical HAL as HAL 1.0 and 1.1 write them."""
+"""Conversion of canonical models and requests to HAL 1.0 and 1.1."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from nnapi_shim.hal.enums import OperandLifeTime, OperandType
 from nnapi_shim.hal.quantization import SCALARS
 
 _ALIGNMENT = 64
-"""Of every argument in the pools of a request, in bytes."""
+"""Alignment of arguments in the pools of a request, in bytes."""
 
 _CONSTANTS = (OperandLifeTime.CONSTANT_COPY, OperandLifeTime.CONSTANT_REFERENCE)
 
 
 class OwnMemory(hal.Pool):
-    """Memory of the library in place of the program's: a pool of a request."""
+    """A pool of a request in the library's memory, instead of the program's."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -31,10 +31,10 @@ class OwnMemory(hal.Pool):
 
 
 def to_v1_0(model: hal.Model) -> v1_0.Model:
-    """A model as HAL 1.0 writes it.
+    """Convert a model to HAL 1.0.
 
-    Raises BAD_DATA, with the first reason, for one that needs a newer HAL. That float32 may be
-    computed as float16 is lost: a strict result is always allowed.
+    Raises BAD_DATA, with the first reason, for a model that needs a newer HAL. The relaxation of
+    float32 to float16 is dropped: strict results are always allowed.
     """
     require_compliance(model, "1.0")
     return v1_0.Model(
@@ -50,7 +50,7 @@ def to_v1_0(model: hal.Model) -> v1_0.Model:
 
 
 def to_v1_1(model: hal.Model) -> v1_1.Model:
-    """A model as HAL 1.1 writes it; raises BAD_DATA as to_v1_0 does."""
+    """Convert a model to HAL 1.1; raises BAD_DATA as to_v1_0 does."""
     require_compliance(model, "1.1")
     return v1_1.Model(
         _operands(model),
@@ -66,7 +66,7 @@ def to_v1_1(model: hal.Model) -> v1_1.Model:
 
 
 def require_compliance(model: hal.Model, version: str) -> None:
-    """Raise BAD_DATA, with the first reason, unless HAL `version` knows the whole model."""
+    """Raise BAD_DATA, with the first reason, unless HAL `version` supports the whole model."""
     level = LEVEL_OF_HAL[version]
     for item in compliance(model).operations:
         for reason in item.reasons:
@@ -106,15 +106,15 @@ def _the_rest(
 
 
 class ConvertedRequest(NamedTuple):
-    """A request with memory of its own, so that nothing overlaps, and a device that answers too
-    late harms nobody.
+    """A request with separate memory, so that arguments do not overlap and a late device cannot
+    write to the program's memory.
     """
 
     request: v1_0.Request
     copies_in: tuple[tuple[int, int, int], ...]
-    """(where it goes, where the program has it, bytes) of every input."""
+    """(address in the pool, the program's address, bytes) of every input."""
     copies_out: tuple[tuple[int, int, int], ...]
-    """Likewise of every output."""
+    """(the program's address, address in the pool, bytes) of every output."""
 
     def give(self) -> None:
         """Copy the program's inputs into the pools."""
@@ -133,16 +133,16 @@ def to_request(
     outputs: Sequence[hal.RequestArgument],
     output_dimensions: Sequence[hal.Dimensions],
 ) -> ConvertedRequest:
-    """A request as HAL 1.0 writes it: one pool for the inputs, one for the outputs.
+    """Convert a request to HAL 1.0, with a pool for the inputs and one for the outputs.
 
-    output_dimensions: all of them known; raises OP_FAILED where they are not, since a device of
-    HAL 1.0 cannot say what they turned out to be.
+    output_dimensions: must be known; raises OP_FAILED if not, because a HAL 1.0 device cannot
+    report them.
     """
-    given = [
+    input_arguments = [
         _argument(graph.operands[index], argument, argument.dimensions)
         for index, argument in zip(graph.input_indexes, inputs, strict=True)
     ]
-    wanted = []
+    output_arguments = []
     for position, (index, argument, dimensions) in enumerate(
         zip(graph.output_indexes, outputs, output_dimensions, strict=True)
     ):
@@ -153,11 +153,11 @@ def to_request(
                 "needs to know all of them before it runs",
                 "hal.request.unknown-output-dimensions",
             )
-        wanted.append(_argument(operand, argument, dimensions))
+        output_arguments.append(_argument(operand, argument, dimensions))
     pools: list[OwnMemory] = []
     converted: list[tuple[v1_0.RequestArgument, ...]] = []
     copies: list[tuple[tuple[int, int, int], ...]] = []
-    for arguments in (given, wanted):
+    for arguments in (input_arguments, output_arguments):
         placed, moves, size = [], [], 0
         for argument, dimensions, length in arguments:
             if argument.has_no_value:
@@ -173,7 +173,7 @@ def to_request(
             pools.append(OwnMemory(size))
             base = pools[-1].map()
         converted.append(tuple(placed))
-        is_input = arguments is given
+        is_input = arguments is input_arguments
         copies.append(
             tuple(
                 [
@@ -190,10 +190,10 @@ def to_request(
 def _argument(
     operand: hal.Operand, argument: hal.RequestArgument, dimensions: hal.Dimensions
 ) -> tuple[hal.RequestArgument, hal.Dimensions, int]:
-    """An argument, the dimensions to be told to the device, its length without padding."""
+    """An argument, its dimensions for the device, its length without padding."""
     if argument.has_no_value:
         return argument, (), 0
     if operand.type is OperandType.OEM_SCALAR:
         return argument, (), argument.length
-    told = () if operand.type in SCALARS or dimensions == operand.dimensions else dimensions
-    return argument, told, hal.byte_size(operand._replace(dimensions=dimensions))
+    declared = () if operand.type in SCALARS or dimensions == operand.dimensions else dimensions
+    return argument, declared, hal.byte_size(operand._replace(dimensions=dimensions))

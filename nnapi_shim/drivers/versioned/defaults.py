@@ -1,7 +1,7 @@
-"""Inputs at the end of an operation that say what leaving them out says: older forms lack them.
+"""Removes trailing inputs with default values, which older forms of operations lack.
 
-A program of today gives CONV_2D its layout flag, and with the value that it has when it is left
-out, this is a CONV_2D of level 1. The reference runtime looks for such inputs in every model.
+For example, a CONV_2D whose layout flag has its default value is a CONV_2D of level 1. The
+reference runtime does the same in every model.
 """
 
 from struct import unpack
@@ -15,7 +15,7 @@ from nnapi_shim.operations import operation
 
 
 def without_defaults(model: Model) -> Model:
-    """The model with the shortest forms of its operations that mean the same."""
+    """The model with the shortest equivalent forms of its operations."""
     items = tuple([_shortened(item, model) for item in model.main.operations])
     if items == model.main.operations:
         return model
@@ -41,7 +41,7 @@ def _shortened(item: Operation, model: Model) -> Operation:
             break
         try:
             shorter = declaration.match(inputs[:count], outputs)
-        except NnapiError:  # not without the one before it
+        except NnapiError:  # no form ends here
             continue
         if shorter.input_names == match.input_names[:count]:
             shortest = count
@@ -49,7 +49,7 @@ def _shortened(item: Operation, model: Model) -> Operation:
 
 
 def _scalar(index: int, model: Model) -> Any:
-    """Value of a constant scalar that the model holds itself; None of everything else."""
+    """Value of a constant scalar in the model's own memory; None for other operands."""
     operand = model.main.operands[index]
     where = operand.location
     if operand.lifetime is not OperandLifeTime.CONSTANT_COPY or operand.type not in SCALARS:

@@ -1,4 +1,4 @@
-"""Where the contents of operands and arguments lie, for those who write devices."""
+"""Contents of operands and arguments, for authors of devices."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from nnapi_shim.hal.types import Pool
 
 
 def constant(model: v1_0.Model | v1_1.Model, operand: v1_0.Operand) -> Any:
-    """The bytes of a constant operand, without a copy; not to be written to.
+    """The bytes of a constant operand, without a copy; read-only.
 
-    What is made of it, such as a numpy array, is good as long as the model is.
+    Views of them, such as numpy arrays, are valid as long as the model.
     """
     where = operand.location
     if operand.lifetime == v1_0.OperandLifeTime.CONSTANT_COPY:
@@ -22,6 +22,6 @@ def constant(model: v1_0.Model | v1_1.Model, operand: v1_0.Operand) -> Any:
 def located(where: v1_0.DataLocation, pools: Sequence[Pool]) -> Any:
     """The bytes of an argument, in the pools of its request, without a copy.
 
-    Keep the request as long as what is made of it is in use.
+    Views of them are valid as long as the request.
     """
     return address.view(pools[where.poolIndex].map() + where.offset, where.length)

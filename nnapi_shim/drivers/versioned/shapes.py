@@ -1,7 +1,7 @@
-"""Dimensions of a model's outputs before anything runs, as far as the declarations tell them.
+"""Inference of output dimensions before a run, from the declarations.
 
-A device of HAL 1.0 or 1.1 cannot report dimensions, and is told those of every output. Where a
-program leaves them open, they follow from the inputs of the run in all but rare cases.
+A device of HAL 1.0 or 1.1 cannot report dimensions and needs those of every output. If a program
+leaves them unknown, they follow from the inputs of the run in almost all cases.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ L = OperandLifeTime
 
 
 class OutputDimensions:
-    """What runs of a model do to the dimensions of its outputs; known ones are looked up."""
+    """Infers and caches the output dimensions of runs of a model."""
 
     def __init__(self, model: hal.Model) -> None:
         self._model = model
@@ -35,31 +35,31 @@ class OutputDimensions:
     ) -> list[hal.Dimensions]:
         """Dimensions of every output in a run with these arguments; unknown ones as 0 or ().
 
-        Raises what the operations say to dimensions, scales and values that they cannot take, so
-        that a device need not.
+        Raises the operations' errors for invalid dimensions, scales and values, so that the device
+        need not check them.
         """
         arguments = (*inputs, *outputs)
         key = tuple([(argument.dimensions, argument.has_no_value) for argument in arguments])
-        found = self._known.get(key)
-        if found is None:
+        output_dimensions = self._known.get(key)
+        if output_dimensions is None:
             resolution = _Resolution(self._model, inputs, outputs)
-            found = resolution.run()
+            output_dimensions = resolution.run()
             if not resolution.has_read_inputs:
                 if len(self._known) >= _MOST_KEPT:
                     self._known.clear()
-                self._known[key] = found
-        return found
+                self._known[key] = output_dimensions
+        return output_dimensions
 
 
 _MOST_KEPT = 64
 
 
 class _UnknownError(Exception):
-    """An operation reads what nothing is known of before the model runs."""
+    """An operation needs a value that is unknown before the run."""
 
 
 class _Resolution:
-    """Walks through a graph and sets the dimensions of what the operations write."""
+    """Infers the dimensions of all operands of a graph."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Resolution:
             return None
         if is_value:
             data = self._bytes(index)
-            if data is None:  # computed by the model itself: known too late
+            if data is None:  # computed by the model, so unknown before the run
                 raise _UnknownError
             return _value(operand, data)
         if not hal.is_known(operand.type, operand.dimensions):
@@ -120,7 +120,7 @@ class _Resolution:
         return index in self._given and self._given[index].has_no_value
 
     def _bytes(self, index: int) -> bytes | None:
-        """Contents of a constant or of an input; None of what is computed."""
+        """Contents of a constant or an input; None for a computed operand."""
         operand = self._model.main.operands[index]
         where = operand.location
         if operand.lifetime is L.CONSTANT_COPY:
@@ -137,7 +137,7 @@ class _Resolution:
 
 
 def _value(operand: BoundOperand, data: bytes) -> Any:
-    """A scalar as a number, the contents of a tensor as a tuple of numbers."""
+    """The value of a scalar as a number, of a tensor as a tuple of numbers."""
     code = STRUCT_CODES[operand.type]
     if operand.type not in SCALARS:
         return tuple([number for (number,) in iter_unpack(code, data)])

@@ -1,4 +1,4 @@
-"""The part of a model that a device with an older HAL can be shown."""
+"""The part of a model that an older HAL supports."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,29 +12,29 @@ L = OperandLifeTime
 
 
 class Slice(NamedTuple):
-    """A model that holds some operations of another, or none: `model` is None then."""
+    """A model with some operations of another one; `model` is None if there are none."""
 
     model: Model | None
     operations: tuple[int, ...]
-    """Of every operation of the slice, its position among those of the other model."""
+    """Position in the original model of every operation of the slice."""
     inputs: tuple[int, ...]
-    """Positions, among the other model's inputs, of those that the slice has; they come first."""
+    """Positions, in the original model's inputs, of the slice's first inputs."""
     outputs: tuple[int, ...]
-    """Likewise its outputs."""
+    """Positions, in the original model's outputs, of the slice's first outputs."""
 
 
 def sliced(model: Model, keep: Sequence[bool]) -> Slice:
-    """The operations that are to be kept, with the operands that they have.
+    """The kept operations with their operands.
 
-    keep: one per operation of the main graph. What a kept operation reads and another one writes
-    is an input of the slice, what another one reads an output. An input of the model stays one
-    where any HAL can hold it, used or not: a model needs inputs. There is no slice without
-    operations, inputs or outputs.
+    keep: one flag per operation of the main graph. A value between a kept and a removed operation
+    becomes an input or output of the slice. An input of the model that the HAL supports stays an
+    input, even if unused, because a model needs inputs. There is no slice without operations,
+    inputs or outputs.
     """
     main = model.main
-    kept = tuple([at for at, wanted in enumerate(keep) if wanted])
+    kept = tuple([at for at, is_kept in enumerate(keep) if is_kept])
     items = [main.operations[at] for at in kept]
-    others = [item for item, wanted in zip(main.operations, keep, strict=True) if not wanted]
+    others = [item for item, is_kept in zip(main.operations, keep, strict=True) if not is_kept]
     read = {index for item in items for index in item.inputs}
     written = {index for item in items for index in item.outputs}
     read_elsewhere = {index for item in others for index in item.inputs}
@@ -54,7 +54,7 @@ def sliced(model: Model, keep: Sequence[bool]) -> Slice:
         return Slice(None, (), (), ())
 
     used = sorted(read | written | {*inputs})
-    places = {index: at for at, index in enumerate(used)}
+    position_of = {index: at for at, index in enumerate(used)}
     is_input, is_output = {*inputs}, {*outputs}
     contents = Contents(model)
     operands = []
@@ -69,8 +69,8 @@ def sliced(model: Model, keep: Sequence[bool]) -> Slice:
         operands.append(contents.moved(operand))
     graph = Subgraph(
         tuple(operands),
-        tuple([renumbered(item, places) for item in items]),
-        tuple([places[index] for index in inputs]),
-        tuple([places[index] for index in outputs]),
+        tuple([renumbered(item, position_of) for item in items]),
+        tuple([position_of[index] for index in inputs]),
+        tuple([position_of[index] for index in outputs]),
     )
     return Slice(contents.model(graph), kept, tuple(input_positions), tuple(output_positions))

@@ -1,4 +1,4 @@
-"""What a model and a request of HAL 1.0 or 1.1 must keep to: for those who write devices.
+"""Validation of models and requests of HAL 1.0 and 1.1, for authors of devices.
 
 A driver calls `validate_model` in getSupportedOperations and prepareModel, `validate_request` in
 execute, and answers INVALID_ARGUMENT when they raise.
@@ -28,9 +28,9 @@ _WRITTEN = (L.TEMPORARY_VARIABLE, L.MODEL_OUTPUT)
 def validate_model(model: v1_0.Model | v1_1.Model) -> None:
     """Raise NnapiError (BAD_DATA) with the reason unless a model is valid.
 
-    Looked at: types, dimensions, scales; where constants lie; indexes; that every operand is
-    written once, and before it is read; numberOfConsumers; and that every operation is legal at
-    level 1, or 2 for a v1_1.Model. Values of constants are not looked at.
+    Checked are types, dimensions, scales, locations of constants, indexes, that every operand is
+    written once before it is read, numberOfConsumers, and that every operation is legal at level 1,
+    or 2 for a v1_1.Model. Values of constants are not checked.
     """
     if not model.operations:
         raise bad_data("the model has no operations", "hal.model.no-operations")
@@ -64,7 +64,7 @@ def _operations(model: v1_0.Model | v1_1.Model) -> Sequence[v1_0.Operation | v1_
 
 
 def _check_operand(operand: v1_0.Operand) -> None:
-    """Type, dimensions, scale and zero point, lifetime."""
+    """Check type, dimensions, scale, zero point and lifetime of an operand."""
     if operand.type not in tuple(T):
         raise bad_data(f"type {operand.type} does not exist", "hal.operand.type")
     if operand.lifetime not in tuple(L):
@@ -117,7 +117,7 @@ def _is_scalar(operand: v1_0.Operand) -> bool:
 
 
 def _check_location(operand: v1_0.Operand, model: v1_0.Model | v1_1.Model) -> None:
-    """Constants lie inside of what holds them; the others lie nowhere."""
+    """Check that constants are within their memory and other operands have no location."""
     where, lifetime = operand.location, L(operand.lifetime)
     if lifetime not in _CONSTANTS:
         if tuple(where) != (0, 0, 0):
@@ -180,7 +180,7 @@ def _check_inside(where: v1_0.DataLocation, size: int, name: str) -> None:
 def _check_arguments(
     name: str, indexes: tuple[int, ...], lifetime: L, model: v1_0.Model | v1_1.Model
 ) -> None:
-    """Exactly the operands with this lifetime, each once, and at least one."""
+    """Check that the list has exactly the operands with this lifetime, at least one."""
     if not indexes:
         raise bad_data(f"{name} is empty", "hal.model.no-arguments")
     for position, index in enumerate(indexes):
@@ -189,10 +189,10 @@ def _check_arguments(
                 f"{name}[{position}] is operand {index}; the model has {len(model.operands)}",
                 "hal.model.argument-index",
             )
-        found = L(model.operands[index].lifetime)
-        if found is not lifetime:
+        actual = L(model.operands[index].lifetime)
+        if actual is not lifetime:
             raise bad_data(
-                f"{name}[{position}]: operand {index} is {found.name}",
+                f"{name}[{position}]: operand {index} is {actual.name}",
                 "hal.model.argument-lifetime",
             )
     for index, count in Counter(indexes).items():
@@ -207,32 +207,32 @@ def _check_arguments(
 
 
 def _check_order(model: v1_0.Model | v1_1.Model) -> None:
-    """What is to be written is written once, and before it is read."""
+    """Check that each operand is written once, before it is read."""
     written: set[int] = set()
     for number, item in enumerate(_operations(model)):
         for role, indexes in (("input", item.inputs), ("output", item.outputs)):
             if not indexes:
                 raise bad_data(f"operation {number} has no {role}s", "hal.operation.no-operands")
             for position, index in enumerate(indexes):
-                place = f"operation {number}: {role} {position} is operand {index}"
+                location = f"operation {number}: {role} {position} is operand {index}"
                 if not 0 <= index < len(model.operands):
                     raise bad_data(
-                        f"{place}; the model has {len(model.operands)}",
+                        f"{location}; the model has {len(model.operands)}",
                         "hal.operation.operand-index",
                     )
                 lifetime = L(model.operands[index].lifetime)
                 if role == "input":
                     if lifetime in _WRITTEN and index not in written:
                         raise bad_data(
-                            f"{place}, which nothing has written yet", "hal.operation.order"
+                            f"{location}, which nothing has written yet", "hal.operation.order"
                         )
                 elif lifetime not in _WRITTEN:
                     raise bad_data(
-                        f"{place}, which is {lifetime.name}", "hal.operation.not-writable"
+                        f"{location}, which is {lifetime.name}", "hal.operation.not-writable"
                     )
                 elif index in written:
                     raise bad_data(
-                        f"{place}, which is written already", "hal.operation.written-twice"
+                        f"{location}, which is written already", "hal.operation.written-twice"
                     )
                 else:
                     written.add(index)
@@ -258,7 +258,7 @@ def _check_consumers(model: v1_0.Model | v1_1.Model) -> None:
 def _check_use(
     item: v1_0.Operation | v1_1.Operation, model: v1_0.Model | v1_1.Model, level: int
 ) -> None:
-    """Legal operands, at the level of the HAL."""
+    """Check that each operation is legal at the level of the HAL."""
     kind = CanonicalOperation(item.type)
     if kind is CanonicalOperation.OEM_OPERATION:
         return
@@ -286,9 +286,8 @@ def _bound(index: int, operand: v1_0.Operand) -> BoundOperand:
 def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> None:
     """Raise NnapiError (BAD_DATA) with the reason unless a request is valid for a valid model.
 
-    Looked at: the number of arguments; that all dimensions are known, and agree with the model;
-    that every argument lies inside of a pool and is long enough; that no output overlaps with
-    another argument.
+    Checked are the number of arguments, that all dimensions are known and match the model, that
+    every argument is inside a pool and long enough, and that no output overlaps another argument.
     """
     regions = [
         _Region(model.pools[operand.location.poolIndex], operand.location, f"constant {index}")
@@ -305,30 +304,30 @@ def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> N
                 "hal.request.argument-count",
             )
         for position, (argument, index) in enumerate(zip(arguments, indexes, strict=True)):
-            place = f"{role} {position}"
+            location = f"{role} {position}"
             try:
                 _check_argument(argument, model.operands[index], request.pools)
             except NnapiError as error:
-                raise error.at(place) from None
+                raise error.at(location) from None
             if argument.hasNoValue:
                 continue
             pool = request.pools[argument.location.poolIndex]
-            region = _Region(pool, argument.location, place)
+            region = _Region(pool, argument.location, location)
             for other in regions if role == "output" else ():
                 if region.overlaps(other):
-                    raise bad_data(f"{place} overlaps with {other.name}", "hal.request.overlap")
+                    raise bad_data(f"{location} overlaps with {other.name}", "hal.request.overlap")
             regions.append(region)
 
 
 class _Region(NamedTuple):
-    """Where something lies, and what it is called."""
+    """The memory of an argument, and its name for messages."""
 
     pool: canonical.Pool
     where: v1_0.DataLocation
     name: str
 
     def overlaps(self, other: "_Region") -> bool:
-        """Whether they have a byte in common."""
+        """Whether two regions share a byte."""
         ours, theirs = self.where, other.where
         return (
             self.pool is other.pool
@@ -348,20 +347,20 @@ def _check_argument(
             )
         return
     _check_pool(argument.location, pools)
-    given, known = argument.dimensions, operand.dimensions
+    sizes, known = argument.dimensions, operand.dimensions
     if _is_scalar(operand):
-        if given:
+        if sizes:
             raise bad_data(
-                f"dimensions {list(given)} given; a scalar has none",
+                f"dimensions {list(sizes)} given; a scalar has none",
                 "hal.request.scalar-dimensions",
             )
-    elif given:
-        agree = len(given) == len(known) and all(
-            size > 0 and declared in (0, size) for size, declared in zip(given, known, strict=True)
+    elif sizes:
+        agree = len(sizes) == len(known) and all(
+            size > 0 and declared in (0, size) for size, declared in zip(sizes, known, strict=True)
         )
         if not agree:
             raise bad_data(
-                f"dimensions are {list(given)}; the model has {list(known)}, and all must be known",
+                f"dimensions are {list(sizes)}; the model has {list(known)}, and all must be known",
                 "hal.request.dimensions",
             )
     elif 0 in known:
@@ -371,7 +370,7 @@ def _check_argument(
         )
     if operand.type in _OEM:
         return
-    needed = _byte_size(operand, given or known)
+    needed = _byte_size(operand, sizes or known)
     if argument.location.length < needed:
         raise bad_data(
             f"it has {argument.location.length} bytes; it must have {needed}", "hal.request.length"

@@ -1,5 +1,5 @@
-"""Says which driver holds Python's lock. Nothing in Python can say it then: the line is made
-beforehand, and a timer of the C library writes it, on a thread that needs no Python.
+"""Reports a driver that holds Python's lock. No Python code can run then, so the line is formatted
+in advance, and a timer of the C library writes it on a thread without Python.
 """
 
 from struct import pack
@@ -9,24 +9,24 @@ from nnapi_shim import address, log
 from nnapi_shim.settings import DRIVER_TIMEOUT
 
 GRACE_S = 1.0
-"""Behind the end of a wait: a wait that has not ended by then is kept from it."""
+"""Time after the end of a wait; a wait that is still running then is blocked by the lock."""
 
 _CLOCK_MONOTONIC, _SIGEV_THREAD = 1, 2
 
 _functions: dict[str, Any] = {}
 _texts: dict[tuple[str, float], address.Block] = {}
-"""The lines. They stay: a timer that is deleted may be about to write."""
+"""The lines. They are never freed, because a deleted timer may still write."""
 
 
 class Watchdog:
-    """Writes a line on stderr unless `stop` comes within some seconds and GRACE_S."""
+    """Writes a line on stderr unless `stop` is called within the time limit plus GRACE_S."""
 
     __slots__ = ("_timer",)
 
     def __init__(self, what: str, seconds: float) -> None:
-        """what: the method that is waited for, such as `my-device.prepareModel`."""
+        """what: the awaited method, such as `my-device.prepareModel`."""
         self._timer = 0
-        if not log.enabled("warning") or not _found():
+        if not log.enabled("warning") or not _is_available():
             return
         timer, event, time = address.Block(8), address.Block(64), address.Block(32)
         text = _line(what, seconds + GRACE_S)
@@ -40,14 +40,14 @@ class Watchdog:
             start(self._timer, 0, time.address, 0)
 
     def stop(self) -> None:
-        """The wait has ended."""
+        """Cancel the watchdog after the wait."""
         if self._timer:
             _functions["timer_delete"][0](self._timer)
             self._timer = 0
 
 
-def _found() -> bool:
-    """Whether the functions are there; they are looked up once."""
+def _is_available() -> bool:
+    """Whether the C functions exist; they are looked up once."""
     if not _functions:
         for name, signature in (
             ("timer_create", "int(*)(int, uintptr_t, uintptr_t)"),
@@ -55,17 +55,17 @@ def _found() -> bool:
             ("timer_delete", "int(*)(uintptr_t)"),
             ("warnx", "void(*)(uintptr_t)"),
         ):
-            found = address.loaded_function(name, signature, ("librt.so.1", "libc.so.6"))
-            if found is None:
+            function = address.loaded_function(name, signature, ("librt.so.1", "libc.so.6"))
+            if function is None:
                 return False
-            _functions[name] = found
+            _functions[name] = function
     return "warnx" in _functions
 
 
 def _line(what: str, seconds: float) -> address.Block:
-    """The text for warnx(), which ends the line and takes % as printf() does."""
-    found = _texts.get((what, seconds))
-    if found is None:
+    """The text for warnx(), which adds a newline and interprets % as printf() does."""
+    line = _texts.get((what, seconds))
+    if line is None:
         name = "".join([c if c.isprintable() else "?" for c in what])
         data = (
             f"nnapi_shim warning: {name} has not answered for {seconds:g} s, and Python's lock is "
@@ -73,9 +73,9 @@ def _line(what: str, seconds: float) -> address.Block:
             f"{DRIVER_TIMEOUT.name} included"
         )
         raw = data.replace("%", "%%").encode(errors="replace")
-        found = _texts[what, seconds] = address.Block(len(raw) + 1)
-        _store(found, raw)
-    return found
+        line = _texts[what, seconds] = address.Block(len(raw) + 1)
+        _store(line, raw)
+    return line
 
 
 def _store(block: address.Block, data: bytes) -> None:

@@ -1,6 +1,6 @@
-"""Measurements drawn with matplotlib (the extra `tools`): profile, bench and diff as figures.
+"""Charts of profile, bench and diff with matplotlib (the extra `tools`).
 
-Colours can be told apart by people who are colour-blind, and nothing is told by colour alone.
+Colours are safe for colour-blind people, and no information is in colour alone.
 """
 
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["bench_chart", "chart", "diff_chart", "profile_chart", "require_picture", "save"]
 
 
-def chart(found: Profile | Bench | Diff) -> "Figure":
+def chart(report: Profile | Bench | Diff) -> "Figure":
     """The figure of a report."""
-    if isinstance(found, Profile):
-        return profile_chart(found)
-    return bench_chart(found) if isinstance(found, Bench) else diff_chart(found)
+    if isinstance(report, Profile):
+        return profile_chart(report)
+    return bench_chart(report) if isinstance(report, Bench) else diff_chart(report)

@@ -1,4 +1,4 @@
-"""A comparison of two devices as a figure: the error behind each operation."""
+"""Chart of a comparison of two devices: the error of each operation."""
 
 import math
 from collections import Counter
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 @styled
-def diff_chart(found: Diff) -> "Figure":
-    """The largest error behind each operation: of floats a number, of quantized values steps."""
-    items = [item for item in found.operands if item.difference is not None]
+def diff_chart(report: Diff) -> "Figure":
+    """The largest error of each operation: absolute for floats, in steps for quantized values."""
+    items = [item for item in report.operands if item.difference is not None]
     outputs = Counter(item.number for item in items)
     labels = [
         f"{item.number} {item.operation}" + (f" {item.role}" if outputs[item.number] > 1 else "")
@@ -32,11 +32,11 @@ def diff_chart(found: Diff) -> "Figure":
     ]
     in_steps = [at for at, item in enumerate(items) if _steps(item) is not None]
     others = [at for at, item in enumerate(items) if _steps(item) is None]
-    how = "the same inputs for each operation" if found.is_isolated else "each with its own values"
+    how = "the same inputs for each operation" if report.is_isolated else "each with its own values"
     figure = figure_of(
         9.0,
         min(1.5 + 0.155 * len(items), 24.0),
-        f"{name_of(found.model)}: {found.a} and {found.b}, {how}",
+        f"{name_of(report.model)}: {report.a} and {report.b}, {how}",
     )
     chosen = [group for group in (others, in_steps) if group] or [others]
     panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
@@ -53,15 +53,15 @@ def _steps(item: OperandDiff) -> int | None:
 
 
 def _draw_errors(
-    axes: "Axes", items: Sequence[OperandDiff], places: Sequence[int], in_steps: bool
+    axes: "Axes", items: Sequence[OperandDiff], positions: Sequence[int], in_steps: bool
 ) -> None:
     from matplotlib.ticker import MaxNLocator
 
     values = {}
-    for place in places:
-        found = items[place].difference
-        assert found is not None
-        values[place] = float(found.steps or 0) if in_steps else found.largest
+    for position in positions:
+        difference = items[position].difference
+        assert difference is not None
+        values[position] = float(difference.steps or 0) if in_steps else difference.largest
     shown = [value for value in values.values() if value and math.isfinite(value)]
     if in_steps or not shown:
         low, high = 0.0, max(shown, default=1.0) * 1.15
@@ -71,21 +71,21 @@ def _draw_errors(
         axes.set_xscale("log")
     axes.set_xlim(low, high)
     groups: dict[str, list[int]] = {"equal": [], "different, tolerated": [], "beyond": []}
-    for place, value in values.items():
+    for position, value in values.items():
         kind = "different, tolerated" if value else "equal"
-        groups["beyond" if items[place].is_beyond else kind].append(place)
+        groups["beyond" if items[position].is_beyond else kind].append(position)
     looks = {"equal": (GREY, "o"), "different, tolerated": (COLOURS[0], "o")}
     for label, group in groups.items():
         colour, marker = looks.get(label, (WARNING, "D"))
-        ends = [min(values[place], high) if values[place] else low for place in group]
+        ends = [min(values[position], high) if values[position] else low for position in group]
         axes.hlines(group, low, ends, color=colour, linewidth=1.4)
-        told = f"{label}: {len(group)}"
+        legend = f"{label}: {len(group)}"
         axes.plot(
             ends,
             group,
             marker,
             color=colour,
-            label=told,
+            label=legend,
             markersize=5,
             clip_on=False,
             fillstyle="none" if label == "equal" else "full",

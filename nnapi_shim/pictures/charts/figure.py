@@ -1,4 +1,4 @@
-"""What all charts share: files, style, axes, units."""
+"""Common parts of all charts: files, style, axes, units."""
 
 import io
 import os
@@ -20,21 +20,21 @@ SUFFIXES = (".png", ".svg")
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c8c")
 MARKERS = "osD^vP*"
-"""Of what is first, second and so on."""
+"""Colours and markers of the first, second, ... series."""
 GREY, WARNING = "#6e7781", "#d55e00"
 
 
 def require_picture(path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Raise BAD_DATA where a picture cannot be written; to be asked before the work."""
+    """Raise BAD_DATA if a picture cannot be written; call it before the measurement."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise bad_data(f"{os.fspath(path)} is no {' or '.join(SUFFIXES)} file", "tool.chart.suffix")
     output_file.require_free(path, overwrite)
 
 
 def save(figure: "Figure", path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a figure as .png or .svg; what is drawn the same is the same file.
+    """Write a figure as .png or .svg; equal figures give equal files.
 
-    Raises BAD_DATA where that cannot be.
+    Raises BAD_DATA if it cannot be written.
     """
     from matplotlib import rc_context
 
@@ -62,27 +62,27 @@ def figure_of(width: float, height: float, title: str) -> "Figure":
 
 
 def styled(draw: Callable[[R], "Figure"]) -> Callable[[R], "Figure"]:
-    """Lets a function draw in the style of all charts, whatever the program's own is."""
+    """Decorator: draw in the common style, independent of the program's matplotlib settings."""
 
     @wraps(draw)
-    def drawn(found: R) -> "Figure":
+    def drawn(report: R) -> "Figure":
         from matplotlib import rc_context, rcParamsDefault
 
         style: dict[Any, Any] = {k: v for k, v in rcParamsDefault.items() if k != "backend"}
         style |= {"font.size": 8.0, "legend.fontsize": 8.0}
         with rc_context(style):
-            return draw(found)
+            return draw(report)
 
     return drawn
 
 
 def name_of(model: str) -> str:
-    """What a title calls a model: its name, or the end of a long one."""
+    """The name of a model in titles; only the end of a long one."""
     return (model if len(model) <= 44 else f"\u2026{model[-43:]}") or "Model"
 
 
 def quiet(axes: "Axes", grid: str) -> None:
-    """Lines that help to read the values of `grid`: x, y or both; no frame."""
+    """Draw grid lines for `grid` (x, y or both) and no frame."""
     axes.grid(True, axis=grid, color="#e3e6ea", linewidth=0.7)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -90,7 +90,7 @@ def quiet(axes: "Axes", grid: str) -> None:
 
 
 def plain_ticks(axes: "Axes") -> None:
-    """Numbers as people write them on an axis of powers."""
+    """Plain numbers, not powers of ten, on a logarithmic x axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -99,7 +99,7 @@ def plain_ticks(axes: "Axes") -> None:
 
 
 def unit_of(seconds: Sequence[float]) -> tuple[str, float]:
-    """A unit in which the largest of some times is a readable number, and how many are a second."""
+    """A unit that suits the largest of some times, and its number per second."""
     largest = max(seconds, default=0.0)
     for unit, factor in (("s", 1.0), ("ms", 1e3)):
         if largest * factor >= 1:

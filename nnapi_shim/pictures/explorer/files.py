@@ -1,4 +1,4 @@
-"""Files that Model Explorer reads without nnapi_shim: a graph, and node data for it."""
+"""Files for Model Explorer without nnapi_shim: a graph and its node data."""
 
 import json
 from dataclasses import asdict

@@ -1,7 +1,7 @@
 """A model as a graph of Model Explorer.
 
-The identifier of an operation's node is its number; within a graph that IF or WHILE refers to, its
-path, such as 3/then/0. These graphs are layers: their nodes have a namespace.
+The identifier of an operation's node is its number, or a path such as 3/then/0 within a graph of IF
+or WHILE. These graphs are layers: their nodes have a namespace.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from nnapi_shim.pictures import wording
 INPUTS, OUTPUTS = "GraphInputs", "GraphOutputs"
 """Labels that Model Explorer knows."""
 DEEPEST, MOST_INSIDE = 8, 5000
-"""Graphs within graphs that are shown, and operations of them in all."""
+"""Limits of shown nested graphs: depth, and operations in total."""
 
 
 def graph(model: Model, name: str) -> Graph:
-    """The graph of a finished model, as GraphBuilder of Model Explorer has it.
+    """The Model Explorer graph of a finished model.
 
-    Raises BAD_STATE for a model that is not finished.
+    Raises BAD_STATE for an unfinished model.
     """
     model.runtime.require_finished()
     nodes = list(_Nodes().of(model.graph, "", "", 0))
@@ -42,7 +42,7 @@ class _Nodes:
         self.inside = 0
 
     def of(self, graph: GraphView, path: str, namespace: str, depth: int) -> Iterator[GraphNode]:
-        """The nodes of a graph, and of those that it refers to."""
+        """The nodes of a graph and of the graphs that it refers to."""
         sources: dict[int, tuple[str, str]] = {}
         if graph.input_operands:
             yield _inputs(graph, path, namespace)
@@ -89,30 +89,30 @@ def _node(
 ) -> GraphNode:
     node = GraphNode(f"{path}{operation.number}", operation.name, namespace)
     node.attrs.append(KeyValue("operation", str(operation.number)))
-    places = count()
+    ports = count()
     for role, operand in zip(operation.roles, operation.inputs, strict=True):
         if operand.index in sources:
-            at = str(next(places))
+            at = str(next(ports))
             node.incomingEdges.append(IncomingEdge(*sources[operand.index], at))
             node.inputsMetadata.append(_tagged(role, at))
         elif operand.subgraph is None:
             node.attrs.append(KeyValue(role, _constant(operand, role)))
     for role, operand in zip(operation.output_roles, operation.outputs, strict=True):
-        place = str(len(node.outputsMetadata))
-        node.outputsMetadata.append(_metadata(operand, place, role))
+        port = str(len(node.outputsMetadata))
+        node.outputsMetadata.append(_metadata(operand, port, role))
     return node
 
 
 def _constant(operand: OperandView, role: str) -> str:
-    """A constant in a line: of a scalar its value, of a tensor what there is to know."""
+    """A one-line text of a constant: the value of a scalar, the details of a tensor."""
     if operand.is_scalar:
         return wording.value(operand, role)
     return ", ".join(wording.operand_details(operand, role))
 
 
-def _metadata(operand: OperandView, place: str, role: str = "") -> MetadataItem:
-    """What the side panel says of an operand; Model Explorer writes `shape` at edges."""
-    told = {
+def _metadata(operand: OperandView, port: str, role: str = "") -> MetadataItem:
+    """The side panel's entries for an operand; Model Explorer also shows `shape` at edges."""
+    fields = {
         "__tensor_tag": role,
         "tensor_name": wording.called(operand),
         "operand": str(operand.index),
@@ -121,8 +121,8 @@ def _metadata(operand: OperandView, place: str, role: str = "") -> MetadataItem:
         **wording.quantization(operand),
         "lifetime": operand.lifetime.name,
     }
-    return MetadataItem(place, [KeyValue(key, text) for key, text in told.items() if text])
+    return MetadataItem(port, [KeyValue(key, text) for key, text in fields.items() if text])
 
 
-def _tagged(name: str, place: str) -> MetadataItem:
-    return MetadataItem(place, [KeyValue("__tensor_tag", name)])
+def _tagged(name: str, port: str) -> MetadataItem:
+    return MetadataItem(port, [KeyValue("__tensor_tag", name)])

@@ -1,4 +1,4 @@
-"""The adapter that Model Explorer finds: files that nnapi_shim.load reads become its graphs."""
+"""The adapter for Model Explorer, which converts files with nnapi_shim.load to its graphs."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ ADAPTER_ID = "nnapi_shim"
 
 
 class NnapiAdapter(Adapter):  # type: ignore[misc]
-    """Operations, operands and graphs of a model as NNAPI has them."""
+    """Operations, operands and graphs of the NNAPI model."""
 
     metadata = AdapterMetadata(
         id=ADAPTER_ID,
@@ -23,6 +23,6 @@ class NnapiAdapter(Adapter):  # type: ignore[misc]
     )
 
     def convert(self, model_path: str, settings: dict[str, Any]) -> ModelExplorerGraphs:
-        """The graph of a file. Raises NnapiError and OSError, whose text is shown."""
+        """The graph of a file. Raises NnapiError and OSError; Model Explorer shows the text."""
         del settings
         return {"graphs": [graph(load(model_path), Path(model_path).name)]}

@@ -1,4 +1,4 @@
-"""What is known of operations as node data of Model Explorer, which colours nodes by it."""
+"""Values of operations as node data of Model Explorer, which colours nodes."""
 
 import math
 from typing import Any
@@ -9,16 +9,16 @@ from nnapi_shim.pictures.shades import INK, Shades
 
 
 def node_data(shades: Shades, graph_id: str) -> ModelNodeData:
-    """Node data for a graph, with the colours that all pictures have.
+    """Node data for a graph, with the colours of all pictures.
 
-    A gradient of the page's own would begin at the smallest number and not at 0, and make much of
-    small differences. graph_id: of the graph that `graphs.graph` made.
+    The page's own gradient begins at the smallest number and not at 0, so it exaggerates small
+    differences. graph_id: of the graph from `graphs.graph`.
     """
     results = {}
     for number, value in shades.values.items():
-        # The page takes texts as well as the numbers that the package's types have.
-        told: Any = value if isinstance(value, str) else _number(value)
-        results[str(number)] = NodeDataResult(told, shades.colour(number), INK)
+        # The page accepts texts, although the package's types declare numbers.
+        shown: Any = value if isinstance(value, str) else _number(value)
+        results[str(number)] = NodeDataResult(shown, shades.colour(number), INK)
     is_text = not shades.is_numeric
     data = GraphNodeData(
         results,
@@ -30,10 +30,10 @@ def node_data(shades: Shades, graph_id: str) -> ModelNodeData:
 
 
 def _number(value: float) -> float | str:
-    """Four digits, which is more than any of the numbers means; JSON has no infinities."""
+    """A number rounded to four digits; infinities as text, because JSON has none."""
     return float(f"{value:.4g}") if math.isfinite(value) else str(value)
 
 
 def title(shades: Shades) -> str:
-    """What the page calls it."""
+    """The title on the page."""
     return f"{shades.title} ({shades.unit})" if shades.unit else shades.title

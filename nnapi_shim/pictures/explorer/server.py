@@ -1,4 +1,4 @@
-"""The server of Model Explorer with a model, until it is interrupted."""
+"""Serves a model with Model Explorer until it is interrupted."""
 
 import contextlib
 import socket
@@ -30,11 +30,11 @@ def serve(
     opens: bool = True,
     tell: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a finished model on this machine alone, and return when it is interrupted.
+    """Serve a finished model on localhost, and return when it is interrupted.
 
-    all_shades: sets of node data, which the page offers; the first is what it begins with. port:
-    None for the first that is free from 8080 on. opens: whether the user's browser is told to show
-    it. tell: called with the address when the page is there.
+    all_shades: sets of node data on the page, which shows the first initially. port: None for the
+    first free one from 8080 on. opens: whether to open the user's browser. tell: called with the
+    address when the server is ready.
 
     Raises BAD_DATA for a port that is not free.
     """
@@ -42,9 +42,9 @@ def serve(
     config = ModelExplorerConfig()
     shown = graph(model, name)
     config.graphs_list.append({"graphs": [shown]})
-    # Parts of these addresses are parted by slashes.
+    # Slashes separate the parts of these addresses.
     config.model_sources.append({"url": f"graphs://{shown.id.replace('/', '_')}/0"})
-    for shades in reversed(all_shades):  # the page begins with the last
+    for shades in reversed(all_shades):  # the page shows the last one first
         config.add_node_data(title(shades).replace("/", "_"), node_data(shades, shown.id))
     address = f"http://{HOST}:{port}/?data={config.to_url_param_value()}"
     threading.Thread(target=_when_there, args=(port, address, opens, tell), daemon=True).start()
@@ -60,9 +60,7 @@ def serve(
 
 
 def _silence(module: Any) -> None:
-    """Let the server print nothing, which is for the caller to do, and not ask on the network for
-    newer versions: to look at a model is nobody's business.
-    """
+    """Keep the server from printing, and from querying the network for newer versions (privacy)."""
 
     def nothing_new(print_msg: bool = True) -> dict[str, str]:
         del print_msg
@@ -77,7 +75,7 @@ def _silence(module: Any) -> None:
 
 
 def _when_there(port: int, address: str, opens: bool, tell: Callable[[str], None]) -> None:
-    """Tell the address as soon as somebody answers there."""
+    """Report the address when the server accepts connections."""
     while True:
         with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1):
             break
@@ -106,7 +104,7 @@ def _free_port() -> int:
 
 
 def _is_free(port: int) -> bool:
-    """Whether nobody listens there, and one may."""
+    """Whether the port can be bound."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
