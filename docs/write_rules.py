@@ -34,7 +34,7 @@ values. The place comes first: `CONV_2D (operation 4): filter (input 1, operand 
 
 Two ids are not in the tables: `library.start`, a failed start, which C code reports, and
 `driver.refused`, for devices of other people that name no rule.
-"""  # noqa: E501 - a line of output
+"""
 
 FORM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 FILLED = re.compile(r"{[^}]*}")
