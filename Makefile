@@ -87,7 +87,7 @@ test: all $(VENV)/ready-test lint
 
 # With Ray, Dask, Model Explorer, Chromium and pyright, which take 1.4 GB.
 test-integrations: all $(VENV)/ready-dev
-	$(PY) -m pytest -m integration $(TESTS)
+	$(PY) -m pytest -m integration $(TESTS) $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
 test-install: all $(VENV)/ready-dev
