@@ -144,8 +144,8 @@ def test_a_bad_value_fails_compute_and_names_the_operation(device):
 
 
 def test_a_deadline_that_has_passed(relu):
-    array = np.float32([1, 2])
-    request = Request((argument(array),), (argument(array.copy()),))
+    array, output = np.float32([1, 2]), np.zeros(2, np.float32)
+    request = Request((argument(array),), (argument(output),))
     with pytest.raises(NnapiError) as error:
         relu.execute(request, False, monotonic_ns() - 1, 0)
     assert error.value.code is ResultCode.MISSED_DEADLINE_PERSISTENT
@@ -156,16 +156,16 @@ def test_a_deadline_that_passes_during_the_run(relu, monkeypatch):
     monkeypatch.setattr(
         "nnapi_shim.drivers.reference.prepared_model.monotonic_ns", lambda: next(clock)
     )
-    array = np.float32([1, 2])
-    request = Request((argument(array),), (argument(array.copy()),))
+    array, output = np.float32([1, 2]), np.zeros(2, np.float32)
+    request = Request((argument(array),), (argument(output),))
     with pytest.raises(NnapiError, match=r"RELU \(operation 0\)") as error:
         relu.execute(request, False, 50, 0)
     assert error.value.code is ResultCode.MISSED_DEADLINE_TRANSIENT
 
 
 def test_timing_when_it_is_asked_for(relu):
-    array = np.float32([1, 2])
-    request = Request((argument(array),), (argument(array.copy()),))
+    array, output = np.float32([1, 2]), np.zeros(2, np.float32)
+    request = Request((argument(array),), (argument(output),))
     assert relu.execute(request, False, None, 0).timing.time_on_device_ns is None
     timing = relu.execute(request, True, monotonic_ns() + 10**12, 0).timing
     assert 0 < timing.time_on_device_ns <= timing.time_in_driver_ns
