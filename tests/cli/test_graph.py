@@ -13,6 +13,7 @@ def model(tmp_path):
     return path
 
 
+@pytest.mark.integration  # Model Explorer
 def test_files(command, model, tmp_path) -> None:
     paths = [tmp_path / name for name in ("a.svg", "a.json", "data.json")]
     svg, graph, data = paths
@@ -40,6 +41,7 @@ def test_what_colours_operations(command, model, tmp_path, options, told) -> Non
     assert told in svg.read_text()
 
 
+@pytest.mark.integration  # Model Explorer
 def test_what_is_refused(command, model, tmp_path) -> None:
     svg = tmp_path / "a.svg"
     svg.write_text("mine")

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,15 @@ def runnable(page: str, *languages: str) -> list[Block]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if of(page, "sh", "console")])
+NEEDS_MODEL_EXPLORER = "docs/pictures.md"
+
+
+def with_marks(page: str) -> Any:
+    """A page as a parameter; the page that needs Model Explorer is for `make test-integrations`."""
+    return pytest.param(page, marks=pytest.mark.integration if page == NEEDS_MODEL_EXPLORER else ())
+
+
+@pytest.mark.parametrize("page", [with_marks(page) for page in PAGES if of(page, "sh", "console")])
 def test_commands(page: str, checkout: Path) -> None:
     found = runnable(page, "sh", "console")
     if not found:

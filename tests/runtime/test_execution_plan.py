@@ -389,9 +389,12 @@ INSUFFICIENT = ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
         (ExecutionResult(ErrorStatus.NONE, [OutputShape((999,))]), r"\[999\]; its buffer has"),
         (ExecutionResult(ErrorStatus.GENERAL_FAILURE, [OutputShape((2,))]), "GENERAL_FAILURE"),
         (ExecutionResult(INSUFFICIENT, [OutputShape((2,))]), "no output is too small"),
-        (ExecutionResult(INSUFFICIENT, [OutputShape((2,), False)]), r"few for .*\[2\]"),
-        (ExecutionResult(INSUFFICIENT, [OutputShape((0,), False)]), r"few for .*\[0\]"),
-        (ExecutionResult(INSUFFICIENT, [OutputShape((1 << 31,), False)]), r"few for .*\[2147"),
+        (ExecutionResult(INSUFFICIENT, [OutputShape((2,), False)]), r"too little for .*\[2\]"),
+        (ExecutionResult(INSUFFICIENT, [OutputShape((0,), False)]), r"too little for .*\[0\]"),
+        (
+            ExecutionResult(INSUFFICIENT, [OutputShape((1 << 31,), False)]),
+            r"too little for .*\[2147",
+        ),
     ],
 )
 def test_a_device_that_makes_no_sense(answer, message, monkeypatch):

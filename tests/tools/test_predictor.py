@@ -51,6 +51,7 @@ def test_columns_of_other_names() -> None:
     assert np.array_equal(result["difference"], np.full((5, 3), -1))
 
 
+@pytest.mark.integration  # pandas
 def test_data_frames() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": list(SAMPLES), "path": list("abcde")}, index=range(10, 15))
