@@ -25,6 +25,7 @@ from nnapi_shim.settings import LINT
 L = OperandLifeTime
 _OEM_SCALAR = OperandType.OEM_SCALAR  # faster than attribute access on the enum
 _operation_types = {int(member): member for member in OperationType}
+*_, _last_code, _oem_code = sorted(_operation_types)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -266,7 +267,7 @@ class Model:
             kind = _operation_types[code]
         else:
             error = bad_data(
-                f"type {code} does not exist; allowed are 0 to 105, and 10000",
+                f"type {code} does not exist; allowed are 0 to {_last_code}, and {_oem_code}",
                 "model.add-operation.type",
             )
             raise error.at(Place("operation", number))

@@ -193,6 +193,8 @@ def main() -> None:
     chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][
         :: arguments.every
     ]
+    if not chosen:
+        parser.error("no vector has these operations, so nothing is compared")
     outcomes = in_children(chosen, arguments.format)
     report(chosen, outcomes, arguments.verbose)
     if arguments.json:
