@@ -21,6 +21,7 @@ TIER = Tier(
         odd_rows=0,
         odd_vectors=0,
         group=2,
+        byte_pairs=False,
         masked=False,
         channel_vectors=2,
         cache=128 << 10,

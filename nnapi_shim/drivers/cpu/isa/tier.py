@@ -15,6 +15,9 @@ class Tiling(NamedTuple):
     rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
     models, or 0.
     group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
+    byte_pairs: an instruction multiplies u8 x s8 and adds pairs of products, saturated to int16;
+    constant filters whose weights rarely exceed that are multiplied by it, see
+    ../lowering/byte_pairs.py.
     masked: vectors can be loaded and stored under a mask at no cost.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
@@ -27,6 +30,7 @@ class Tiling(NamedTuple):
     odd_rows: int
     odd_vectors: int
     group: int
+    byte_pairs: bool
     masked: bool
     channel_vectors: int
     cache: int

@@ -9,6 +9,7 @@ FAMILIES = (
     "activation",
     "binary",
     "bind",
+    "byte_pairs",
     "comparison",
     "control_flow",
     "conversion",
@@ -44,7 +45,8 @@ FAMILIES = (
     "winograd",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, dequantize, half_precision, packing, strided), `winograd`, `digest` and `bind`."""
+(byte_pairs, gemm, depthwise, dequantize, half_precision, packing, strided), `winograd`, `digest`
+and `bind`."""
 
 
 def load(family: str) -> None:

@@ -269,13 +269,16 @@ def prepare_s16(a, tile):
 
 @kernel(PREPARE)
 def prepare_u8(a, tile):
-    """input: 8-bit [rows, depth]; output: the same with rows of `pitch` bytes, padded with 0."""
-    depth, pitch = a.depth, a.pitch
+    """input: 8-bit [rows, depth]; output: the same with rows of `pitch` bytes, padded with 0.
+
+    `flip` makes the input uint8.
+    """
+    depth, pitch, flip = a.depth, a.pitch, a.flip
     first, end = share(a.rows, a.parts, tile)
     for row in range(first, end):
         x, y = u8(a.input + row * depth), u8(a.output + row * pitch)
         for k in range(depth):
-            y[k] = x[k]
+            y[k] = x[k] ^ flip
         for k in range(depth, pitch):
             y[k] = 0
     return 0

@@ -4,6 +4,7 @@ All except DEPTHWISE_CONV_2D are matrix products of input rows, one per output p
 through a table (indirect convolution), and a filter.
 """
 
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
 from nnapi_shim.drivers.cpu.lowering.gemm import product, product_with
 from nnapi_shim.drivers.cpu.lowering.im2row import folded, is_foldable
@@ -17,7 +18,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
-from nnapi_shim.drivers.cpu.lowering.windows import window_rows
+from nnapi_shim.drivers.cpu.lowering.windows import window_rows, window_tile_rows
 from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -46,7 +47,8 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
         columns = op.filter.dimensions[0]
         return steps + winograd(op, window, source, target, columns, geometry) + after
     pixels = window.batch * window.in_height * window.in_width
-    input = prepared_input(op, source, pixels, window.in_depth, geometry)
+    terms = further_terms(op.filter, window_tile_rows(window, geometry), geometry)
+    input = prepared_input(op, source, pixels, window.in_depth, geometry, terms)
     table, rows = window_rows(op, window, input, geometry)
     steps += table
     return steps + product(op, op.filter, input, rows, window.in_depth, target, geometry) + after

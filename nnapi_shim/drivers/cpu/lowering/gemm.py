@@ -7,6 +7,7 @@ through a table of offsets, one per output row and filter tap, without im2col co
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
@@ -80,7 +81,7 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8"
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
@@ -181,11 +182,16 @@ def product_with(
     output_columns: columns of a row of the target, if more than those of the filter.
     """
     halved = is_halved(filter.operand, rows.tile_rows)
-    packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling, halved)
+    if input.terms is not None:
+        packed = packed_terms(op, filter, input, depth, tiling)
+    else:
+        packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling, halved)
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
     stem = "gemv_half" if halved else stems.get(rows.tile_rows, "gemm")
+    if input.terms is not None:
+        stem = "gemm_pairs"
     if is_quantized(op):
         kind, size = "q8", 1
         fields = finish(activation, op.output)

@@ -3,6 +3,7 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, prepared_input
@@ -70,8 +71,10 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     depth = op.weights.dimensions[1]
     steps, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
-    input = prepared_input(op, source, batch, depth, geometry)
-    rows = consecutive_rows(input.source, batch, input.row_bytes, geometry.tile_rows(batch))
+    tile_rows = geometry.tile_rows(batch)
+    terms = further_terms(op.weights, tile_rows, geometry)
+    input = prepared_input(op, source, batch, depth, geometry, terms)
+    rows = consecutive_rows(input.source, batch, input.row_bytes, tile_rows)
     return steps + product(op, op.weights, input, rows, depth, target, geometry) + after
 
 

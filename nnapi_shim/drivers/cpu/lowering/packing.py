@@ -90,7 +90,7 @@ class Input(NamedTuple):
     row_bytes, words: bytes of a row, and the number of its 32-bit words that are multiplied.
     outside: a row of zero points, which taps outside of the image read.
     zero: zero point of the values after XOR of every byte with `flip`; 0 if it is subtracted.
-    sums: the kernel that sums rows.
+    sums: the kernel that sums rows. terms: see byte_pairs.py; None for other products.
     """
 
     steps: list[Step]
@@ -101,6 +101,7 @@ class Input(NamedTuple):
     zero: int = 0
     flip: int = 0
     sums: str = ""
+    terms: int | None = None
 
 
 class Filter(NamedTuple):
@@ -162,14 +163,29 @@ def whole_filter(op: BoundOperation, operand: BoundOperand) -> Filter:
     return Filter(operand, op.bias, columns, prod(operand.dimensions[1:-1]), operand, factors)
 
 
-def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling) -> Input:
-    """The Input of rows of `depth` elements; float16 must be widened before."""
+def prepared_input(
+    op: BoundOperation,
+    source: Any,
+    rows: int,
+    depth: int,
+    tiling: Tiling,
+    terms: int | None = None,
+) -> Input:
+    """The Input of rows of `depth` elements; float16 must be widened before. terms: of the filter,
+    see byte_pairs.py.
+    """
     if not is_quantized(op):
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
-    words = -(-depth // tiling.group)
+    words = -(-depth // (tiling.group if terms is None else 4))
     row_bytes = 4 * words
     flip, zero = signed_zero(op.input)
-    if tiling.group == 2:
+    if terms is not None:
+        kernel, flip = "prepare_u8", 0x80 ^ flip
+        outside = bytes([zero + 128]) * row_bytes
+        prepared = Input([], source, row_bytes, words, outside, zero + 128, terms=terms)
+        if row_bytes == depth and not flip:
+            return prepared
+    elif tiling.group == 2:
         kernel = "prepare_s16"
         prepared = Input([], source, row_bytes, words, bytes(row_bytes), sums="row_sums_s16")
     else:
@@ -181,6 +197,7 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
         )
         if row_bytes == depth:
             return prepared
+        flip = 0
     buffer = Buffer(rows * row_bytes)
     parts = min(rows, tiles_of(rows * row_bytes // PREPARED_PER_NS))
     step = Step(

@@ -33,6 +33,7 @@ class V2(Portable):
     """Vectors of 128 bits."""
 
     dot_pairs_name = "llvm.x86.sse2.pmadd.wd"
+    byte_pairs_name = "llvm.x86.ssse3.pmadd.ub.sw.128"
     round_name = "llvm.x86.sse2.cvtps2dq"
     narrow_names = {32: "llvm.x86.sse2.packssdw.128", 16: "llvm.x86.sse2.packsswb.128"}  # noqa: RUF012
     lookup_bytes, lookup_name = 16, "llvm.x86.ssse3.pshuf.b.128"
@@ -40,6 +41,13 @@ class V2(Portable):
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """PMADDWD, and an addition."""
         return builder.add(total, call(builder, self.dot_pairs_name, total.type, x, y))
+
+    def dot_byte_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """PMADDUBSW, whose sums of pairs PMADDWD adds up, and an addition."""
+        lanes = total.type.count
+        halfwords = vector(HALFWORD, 2 * lanes)
+        pairs = call(builder, self.byte_pairs_name, halfwords, x, y)
+        return self.dot_pairs(builder, total, pairs, ir.Constant(halfwords, [1] * 2 * lanes))
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """PSADBW with 0."""
@@ -101,6 +109,7 @@ class V3(V2):
     """Vectors of 256 bits."""
 
     dot_pairs_name = "llvm.x86.avx2.pmadd.wd"
+    byte_pairs_name = "llvm.x86.avx2.pmadd.ub.sw"
     round_name = "llvm.x86.avx.cvt.ps2dq.256"
     narrow_names = {32: "llvm.x86.avx2.packssdw", 16: "llvm.x86.avx2.packsswb"}  # noqa: RUF012
     lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
