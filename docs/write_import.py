@@ -48,6 +48,12 @@ first values |
 projection or normalisation in float32 |
 | subgraphs of IF and WHILE | yes | models |
 | STABLEHLO_COMPOSITE | yes | the operators of its decomposition |
+| a subgraph or decomposition whose inputs or outputs have other scales or zero points than the \
+tensors outside | yes | the stored elements pass unchanged, as in LiteRT: by CAST of the type to \
+itself |
+| a subgraph or decomposition whose inputs or outputs have other types than the tensors outside \
+| no | LiteRT gives the tensors inside the types of those outside, and its kernels then refuse \
+most graphs |
 | 64-bit constants that fit 32 bits, shapes, and computations on shapes | yes | \
 folded. A size that depends on data is an unknown dimension |
 | 64-bit indices from ARG_MAX and ARG_MIN | yes | TENSOR_INT32 |
