@@ -124,8 +124,8 @@ def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
     names = [f"{count} {name}" if count > 1 else name for name, count in operators.items()]
     return (
         "activations of 16 bits (16x8) are computed in TENSOR_FLOAT32 and rounded to the steps of "
-        "their scales after each operator, so results may differ from LiteRT's by one 16-bit "
-        f"step: {', '.join(names)}",
+        "their scales after each operator, so results may differ from LiteRT's by one 16-bit step, "
+        f"those of LOGISTIC, SOFTMAX and TANH by up to 12: {', '.join(names)}",
     )
 
 
