@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.elements import part
+from nnapi_shim.drivers.cpu.codegen.elements import DOUBLE, part
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
@@ -357,6 +357,21 @@ def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) ->
         return join(most, largest)
 
     return types.float32(types.int64, types.int64, types.int32, types.float32), generate
+
+
+@intrinsic
+def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
+    """The sum of float32[count] at x, in float64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count = arguments
+
+        def body(position: LoopPosition, total: Any) -> Any:
+            return builder.fadd(total, builder.fpext(position.load(x).value, total.type))
+
+        return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+    return types.float64(types.int64, types.int64), generate
 
 
 def elementwise_kernel(name, run):

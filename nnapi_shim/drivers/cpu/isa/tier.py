@@ -51,6 +51,21 @@ class Tiling(NamedTuple):
         return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
 
 
+TILING_128 = Tiling(
+    lanes=4,
+    rows=4,
+    few_rows=2,
+    vectors=2,
+    odd_rows=0,
+    odd_vectors=0,
+    group=2,
+    masked=False,
+    channel_vectors=2,
+    cache=128 << 10,
+)
+"""For 16 registers of 128 bits."""
+
+
 class Tier(NamedTuple):
     """A set of instruction-set extensions that kernels are compiled for.
 
