@@ -51,7 +51,7 @@ from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 
 class Source(NamedTuple):
-    """The input of a micro-kernel: of its first pixel, and how far the others are.
+    """The input of a micro-kernel: the address for its first pixel, and strides.
 
     row_step, tap_step: bytes between the elements of adjacent filter rows and columns. pixel_step:
     bytes between the inputs of adjacent pixels. height, width: filter rows and columns to compute.
@@ -94,7 +94,7 @@ class Target(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """From sums to outputs: bounds of all, the rest of quantized ones."""
+    """Parameters from sums to outputs: bounds; the others are of quantized outputs."""
 
     input_zero: int
     zero_point: int
@@ -200,11 +200,11 @@ class _Depthwise:
         raise NotImplementedError
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        """Total + x * w."""
+        """The sum plus x * w."""
         raise NotImplementedError
 
     def finished(self, channel: Any) -> list[Any]:
-        """What is stored of the sums of each pixel."""
+        """The outputs of each pixel, from its sums."""
         raise NotImplementedError
 
     def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:

@@ -149,7 +149,7 @@ class F32:
         return F32(self.builder, self.builder.call(function, [self.value]))
 
     def bits(self) -> I32:
-        """Its bits."""
+        """The bits as I32."""
         return I32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, WORD)))
 
 
@@ -258,10 +258,10 @@ def vector_loop(
     total: tuple[Any, float | int, Callable[[Any, Any], Any]] | None = None,
     chains: int = 1,
 ) -> Any:
-    """Code for a loop over `count` numbers: body(here), or body(here, total so far) -> total.
+    """Code for a loop over `count` numbers: body(position), or body(position, total) -> total.
 
-    total: element type, start and join(value, value) -> value of a result that is collected in
-    lanes, in `chains` of them; it is answered.
+    total: element type, start and join(value, value) -> value of a reduction, which is accumulated
+    in `chains` vectors and returned.
     """
     lanes = TILING.lanes
     element, start, join = total or (FLOAT, 0.0, builder.fadd)

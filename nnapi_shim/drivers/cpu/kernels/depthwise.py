@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D: loops over the pixels of output rows, and what prepares its operands."""
+"""DEPTHWISE_CONV_2D: loops over the pixels of output rows; packing and expansion of operands."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ MANY = TILING.lanes * TILING.channel_vectors
 
 @intrinsic
 def prefetch(typing_context, address):
-    """Ask for the line at an address, which need not exist, into the second-level cache."""
+    """Prefetch a cache line into the second-level cache; the address need not be valid."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         read, second_level, values = (ir.Constant(WORD, hint) for hint in (0, 2, 1))

@@ -77,7 +77,7 @@ lower_gaussian = lower_scores_by(gaussian)
 
 @helper
 def move(columns, scores, rois, capacity, source, target):
-    """Candidate `source` in the place of `target`."""
+    """Overwrite candidate `target` by candidate `source`."""
     x1, y1, x2, y2, _ = box_at(columns, capacity, source)
     set_box(columns, capacity, target, x1, y1, x2, y2)
     f32(scores)[target] = f32(scores)[source]
@@ -183,7 +183,7 @@ def soft_nms(a, tile, deadline):
 
 @kernel(MERGE_IMAGES)
 def merge_images(a, tile, deadline):
-    """What soft_nms found, image by image: the `limit` best, ordered by class, then by score.
+    """Merge the results of soft_nms per image: the `limit` best, ordered by class, then by score.
 
     out_scores: [found], out_rois: [found, 4], out_classes, out_batch_index: int32[found], found:
     int64; cursors: int64[classes] where the lists of the image begin, order: int64[capacity].
