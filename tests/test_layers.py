@@ -78,7 +78,8 @@ IMPORT_BY_NAME = {
     "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
     "drivers/cpu/lowering/__init__.py": "families of lowerings, when an operation needs one",
     "drivers/cpu/passes/__init__.py": "passes, where a graph may have something for them",
-    TOOLCHAIN + "build.py": "the sources of a family, and the module that a worker runs",
+    TOOLCHAIN + "objects.py": "the sources of a family",
+    TOOLCHAIN + "workers.py": "the module that a worker runs",
     "drivers/entry_point.py": "devices of installed packages; the group of entry points",
     "drivers/manifest.py": "devices of other people, whose manifests name them",
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
@@ -96,9 +97,12 @@ OF_THE_PACKAGE = ("__version__", "_SAVERS")
 """What modules may import of the package itself, beside its modules."""
 
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
-PRINTS = ("cli/", TOOLCHAIN + "build.py")
+PRINTS = ("cli/", TOOLCHAIN + "build.py", TOOLCHAIN + "workers.py")
 # The build hands its processes the tier that they compile for.
-READS_THE_ENVIRONMENT = ("settings.py", TOOLCHAIN + "build.py", TOOLCHAIN + "target.py")
+READS_THE_ENVIRONMENT = (
+    "settings.py",
+    *(TOOLCHAIN + file for file in ("linking.py", "target.py", "workers.py")),
+)
 
 
 def import_directions() -> Iterator[str]:

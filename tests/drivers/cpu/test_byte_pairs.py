@@ -12,10 +12,10 @@ import pytest
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.lowering import byte_pairs, convolution, matmul
-from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
 
 pytestmark = pytest.mark.skipif(
-    not tiling().byte_pairs, reason="this tier does not multiply in pairs; test_tiers.py runs it"
+    not tier().byte_pairs, reason="this tier does not multiply in pairs; test_tiers.py runs it"
 )
 
 Array = np.ndarray[Any, Any]

@@ -49,20 +49,65 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
-ARGUMENTS = (
-    "input row_step tap_step pixel_step height width filter filter_row singles bias table "
-    "channels output output_step count first_column columns input_zero zero_point output_flip"
-).split()
-"""Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
-Steps in bytes: row_step and tap_step between input elements of neighbouring filter rows and
-columns, pixel_step between those of neighbouring outputs, filter_row between filter rows,
-output_step between outputs.
-height, width: filter rows and columns to take. singles: see quantized filters in packing.py.
-count, first_column, columns: of a variant at borders, how many pixels are wanted, and which columns
-there are, numbered from the first that the first pixel reads.
-table: see requantization.py; zero_point and all behind it: what becomes of quantized sums.
-"""
+class Source(NamedTuple):
+    """The input of a micro-kernel: the address for its first pixel, and strides.
+
+    row_step, tap_step: bytes between the elements of adjacent filter rows and columns. pixel_step:
+    bytes between the inputs of adjacent pixels. height, width: filter rows and columns to compute.
+    """
+
+    input: int
+    row_step: int
+    tap_step: int
+    pixel_step: int
+    height: int
+    width: int
+
+
+class Weights(NamedTuple):
+    """The filter. filter_row: bytes between its rows. singles: see PACK_DEPTHWISE's kernel.
+
+    table: see requantization.py.
+    """
+
+    filter: int
+    filter_row: int
+    singles: int
+    bias: int
+    table: int
+    channels: int
+
+
+class Target(NamedTuple):
+    """The output pixels, `output_step` bytes apart.
+
+    For variants at borders: count is the number of pixels to store. Input columns are numbered from
+    the first that the first pixel reads; [first_column, first_column + columns) exist.
+    """
+
+    output: int
+    output_step: int
+    count: int
+    first_column: int
+    columns: int
+
+
+class Finish(NamedTuple):
+    """Parameters from sums to outputs: bounds; the others are of quantized outputs."""
+
+    input_zero: int
+    zero_point: int
+    output_flip: int
+    low: float
+    high: float
+
+
+RECORDS = (Source, Weights, Target, Finish)
+ARGUMENTS = tuple(name for record in RECORDS for name in record._fields)
+"""Arguments of a micro-kernel: 64-bit integers and addresses, then low and high in float32."""
+KINDS = [FLOAT if name in ("low", "high") else LONG for name in ARGUMENTS]
+NUMBA_KINDS = [types.float32 if kind is FLOAT else types.int64 for kind in KINDS]
 
 
 def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
@@ -96,8 +141,7 @@ class _Depthwise:
         self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
         self.lanes = tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
-        self.args = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
-        self.low, self.high = fn.args[len(ARGUMENTS) :]
+        self.args = dict(zip(ARGUMENTS, fn.args, strict=True))
         self.mask: Any = None
 
     def write(self) -> None:
@@ -156,11 +200,11 @@ class _Depthwise:
         raise NotImplementedError
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        """Total + x * w."""
+        """The sum plus x * w."""
         raise NotImplementedError
 
     def finished(self, channel: Any) -> list[Any]:
-        """What is stored of the sums of each pixel."""
+        """The outputs of each pixel, from its sums."""
         raise NotImplementedError
 
     def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:
@@ -227,9 +271,9 @@ class _Float(_Depthwise):
         return ISA.multiply_add(self.builder, x, w, total)
 
     def finished(self, channel: Any) -> list[Any]:
-        builder = self.builder
+        builder, args = self.builder, self.args
         sums = [builder.load(slot) for slots in self.sums for slot in slots]
-        finished = iter(within(builder, sums, self.low, self.high))
+        finished = iter(within(builder, sums, args["low"], args["high"]))
         return [join(builder, [next(finished) for _ in slots]) for slots in self.sums]
 
 
@@ -302,7 +346,7 @@ class _Quantized(_Depthwise):
         columns = ColumnConstants(
             builder, args["table"], args["channels"], channel, self.vectors, self.lanes
         )
-        last = ByteOutput(args["zero_point"], self.low, self.high, args["output_flip"])
+        last = ByteOutput(args["zero_point"], args["low"], args["high"], args["output_flip"])
         group = self.vectors * self.lanes
         result = []
         for p in range(0, self.pixels, 2):  # two fill vectors of bytes
@@ -352,13 +396,19 @@ VARIANTS = {
 
 
 def pixels(tiling: Tiling, kind: str) -> Any:
-    """A numba function that runs a micro-kernel.
-
-    It takes the number of a variant, the ARGUMENTS, low and high.
-    """
+    """A numba function run(variant, Source, Weights, Target, Finish) that calls a micro-kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        chosen, *rest = arguments
+        chosen, *records = arguments
+        fields = [
+            (value, kind)
+            for record, layout in zip(records, signature.args[1:], strict=True)
+            for value, kind in zip(cgutils.unpack_tuple(builder, record), layout, strict=True)
+        ]
+        rest = [
+            context.cast(builder, value, kind, wanted)
+            for (value, kind), wanted in zip(fields, NUMBA_KINDS, strict=True)
+        ]
         for number, variant in enumerate(VARIANTS[kind]):
             if variant.taps and not tiling.masked:
                 variant = variant._replace(few=False)  # is the same
@@ -366,19 +416,14 @@ def pixels(tiling: Tiling, kind: str) -> Any:
                 name = (
                     f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
                 )
-                fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
+                fn, is_new = function(builder.module, name, KINDS)
                 if is_new:
                     WRITERS[kind](fn, tiling, variant).write()
                 builder.call(fn, rest)
         return context.get_dummy_value()
 
     @intrinsic
-    def run(
-        typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
-        filter_row, singles, bias, table, channels, output, output_step, count, first_column,
-        columns, input_zero, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * (1 + len(ARGUMENTS))
-        return types.void(*words, types.float32, types.float32), generate
+    def run(typing_context, variant, source, weights, target, finish):
+        return types.void(types.int64, source, weights, target, finish), generate
 
     return run

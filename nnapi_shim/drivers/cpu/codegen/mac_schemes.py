@@ -21,7 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_
 class MacScheme(NamedTuple):
     """A multiply-accumulate scheme.
 
-    accumulator, element: types of the sums and of what is stored.
+    accumulator, element: types of the sums and of the outputs.
     head: bytes per column in front of a panel. word_bytes: bytes of a packed word.
     mask(builder, flip, lanes): what `broadcast` gets as its flip.
     broadcast(builder, word, flip, lanes): an input word in all lanes.

@@ -6,7 +6,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
-from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT
 from nnapi_shim.drivers.cpu.program.record import At
@@ -36,7 +36,7 @@ class OperandTable:
         owned: bool = False,
     ) -> None:
         self._constants = constants
-        self._keeps_bytes = tiling().byte_pairs
+        self._keeps_bytes = tier().byte_pairs
         self._omitted = omitted
         self.declared: list[Operand] = list(graph.operands)
         self.constant_addresses = constants.addresses(graph)

@@ -15,9 +15,6 @@ class Tiling(NamedTuple):
     rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
     models, or 0.
     group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
-    byte_pairs: an instruction multiplies u8 x s8 and adds pairs of products, saturated to int16;
-    constant filters whose weights rarely exceed that are multiplied by it, see
-    ../lowering/byte_pairs.py.
     masked: vectors can be loaded and stored under a mask at no cost.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
@@ -30,7 +27,6 @@ class Tiling(NamedTuple):
     odd_rows: int
     odd_vectors: int
     group: int
-    byte_pairs: bool
     masked: bool
     channel_vectors: int
     cache: int
@@ -55,6 +51,21 @@ class Tiling(NamedTuple):
         return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
 
 
+TILING_128 = Tiling(
+    lanes=4,
+    rows=4,
+    few_rows=2,
+    vectors=2,
+    odd_rows=0,
+    odd_vectors=0,
+    group=2,
+    masked=False,
+    channel_vectors=2,
+    cache=128 << 10,
+)
+"""For 16 registers of 128 bits."""
+
+
 class Tier(NamedTuple):
     """A set of instruction-set extensions that kernels are compiled for.
 
@@ -63,6 +74,8 @@ class Tier(NamedTuple):
     fused: a multiplication and an addition are one instruction.
     float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function
     per number.
+    byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
+    int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     """
 
     name: str
@@ -71,6 +84,7 @@ class Tier(NamedTuple):
     registers: int
     fused: bool
     float16: bool
+    byte_pairs: bool
     tiling: Tiling
 
 

@@ -80,7 +80,7 @@ _quantized_row = quads8() if TILING.group == 4 else pairs16(BYTE)
 
 gemm_f32 = gemm("gemm_f32", _float32, TILING.rows)
 gemm_q8 = gemm("gemm_q8", _quantized, TILING.rows)
-if TILING.byte_pairs:
+if ISA.tier.byte_pairs:
     gemm_pairs_q8 = gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm_few_f32 = gemm("gemm_few_f32", _float32, TILING.few_rows)

@@ -61,7 +61,7 @@ def centered(typing_context, value, flip, zero):
 
 @helper
 def part_of(weight, part):
-    """A number as a sum of int8, of which the later parts take what does not fit in the first."""
+    """Part `part` of a number as a sum of int8: each takes as much of the rest as fits."""
     for _ in range(part):
         weight -= min(max(weight, -128), 127)
     return min(max(weight, -128), 127)
@@ -309,7 +309,7 @@ def _row_sums(name: str, row_sum: Any) -> Any:
         return 0
 
     row_sums.__name__ = name
-    row_sums.__doc__ = "output[row] = factor * (sum of what the row's taps read)."
+    row_sums.__doc__ = "output[row] = factor * (sum of the inputs of the row's taps)."
     return kernel(ROW_SUMS)(row_sums)
 
 

@@ -1,7 +1,7 @@
-"""What emitters ask of an instruction set, written as generic LLVM vectors.
+"""The interface of an instruction set to emitters, implemented with generic LLVM vectors.
 
-A class per tier overrides what its processors do better. Results are the same bits, apart from what
-a method's docstring leaves open.
+A class per tier overrides the methods for which its processors have instructions. Results are equal
+bit by bit, unless a method's docstring leaves them open.
 """
 
 from collections.abc import Sequence

@@ -77,8 +77,8 @@ class V2(Portable):
         ]
 
     def lookup(self, builder: Any, table: Any, value: Any) -> Any:
-        """An instruction looks up 16 entries by the lower four bits; the upper four choose between
-        what it finds in each sixteenth of the table.
+        """PSHUFB looks up 16 entries by the lower four bits, in each sixteenth of the table; the
+        upper four bits select one of the results.
         """
         bits = [value]
         for _ in range(3):
@@ -153,8 +153,8 @@ class V4(V3):
     def words_in_order(
         self, builder: Any, words: Any, order: Sequence[int], order_address: Any
     ) -> Any:
-        """VPERMD. The order comes from memory: of an order that LLVM knows it makes three
-        instructions, on half a vector each.
+        """VPERMD. The order comes from memory: for a constant order LLVM emits three instructions
+        on half vectors.
         """
         indices = load(builder, order_address, words.type, 4)
         name = "llvm.x86.avx512.permvar.si.512"
