@@ -82,13 +82,13 @@ class Weights(NamedTuple):
 class Target(NamedTuple):
     """The output pixels, `output_step` bytes apart.
 
-    For variants at borders: count is the number of pixels to store. Input columns are numbered from
+    For variants at borders: pixels is their number to store. Input columns are numbered from
     the first that the first pixel reads; [first_column, first_column + columns) exist.
     """
 
     output: int
     output_step: int
-    count: int
+    pixels: int
     first_column: int
     columns: int
 
@@ -164,7 +164,7 @@ class _Depthwise:
             output = self.address_of("output", channel, size)
             for p, value in enumerate(self.finished(channel)):
                 address_of = builder.add(output, builder.mul(args["output_step"], long(p)))
-                with self.if_present(p > 0, builder.icmp_signed(">", args["count"], long(p))):
+                with self.if_present(p > 0, builder.icmp_signed(">", args["pixels"], long(p))):
                     self.store(value, address_of)
         builder.ret_void()
 
