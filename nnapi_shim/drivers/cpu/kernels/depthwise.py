@@ -7,6 +7,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import Finish, Source, Target, Weights
 from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     AT_BORDER,
     FEW,
@@ -15,10 +16,6 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     PIXELS,
     SOME,
     WIDE,
-    Finish,
-    Source,
-    Target,
-    Weights,
     pixels,
 )
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
