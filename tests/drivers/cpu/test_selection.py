@@ -7,7 +7,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, tensor
+from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, same, tensor
 from tests.drivers.cpu.single import Single
 from tests.single import bool8, execute, i32
 
@@ -19,12 +19,8 @@ def test_select(count):
     random = np.random.default_rng(count)
     mask = random.integers(0, 3, count)
     for variant in VARIANTS:
-        one, other = (random_tensor(variant, random, count)[0] for _ in range(2))
-        found = Single(
-            CpuDevice(), Op.SELECT, [bool8(mask), one, other], tensor(variant), (count,),
-            dynamic=(1, 2), misaligned=1,
-        ).checked()  # fmt: skip
-        np.testing.assert_array_equal(found, np.where(mask, one.array, other.array))
+        one, other = (random_tensor(variant, random, count) for _ in range(2))
+        same(Op.SELECT, [bool8(mask), one, other], tensor(variant), dynamic=(1, 2))
 
 
 @pytest.mark.parametrize("device", [CpuDevice, ReferenceDevice])
@@ -39,14 +35,7 @@ def test_select_requantizes_all_values(variant):
     mask, every = np.arange(512) < 256, np.tile(np.arange(256), 2)
     one, other = Quantized(0.25, 100), Quantized(1.5, 140)
     inputs = [bool8(mask), tensor(variant, every, one), tensor(variant, every, other)]
-    target = Quantized(0.5, 119)
-    found = Single(
-        CpuDevice(), Op.SELECT, inputs, tensor(variant, None, target), (512,), dynamic=(1, 2)
-    ).checked()
-    real = np.where(mask, (every - 100) * 0.25, (every - 140) * 1.5)
-    shift = 128 if variant == "qs8" else 0
-    stored = np.clip(real / 0.5 + 119 - shift, -shift, 255 - shift)
-    np.testing.assert_array_equal(found, np.trunc(stored + np.copysign(0.5, stored)))
+    same(Op.SELECT, inputs, tensor(variant, None, Quantized(0.5, 119)), dynamic=(1, 2))
 
 
 EXTREME_CASES = [
@@ -61,15 +50,15 @@ def test_first_extremes(shape, axis):
     random = np.random.default_rng(len(str(shape)))
     for variant in VARIANTS:
         for few in (False, True):
-            given, _ = random_tensor(variant, random, shape)
+            values = random_tensor(variant, random, shape)
             if few:  # so that most are equal
-                given = given._replace(array=given.array % 3)
+                values = values._replace(array=values.array % 3)
+            # Not the reference device, which goes through an axis element by element.
             for type, index in ((Op.ARGMAX, np.argmax), (Op.ARGMIN, np.argmin)):
-                wanted = np.atleast_1d(index(given.array, axis))
-                found = Single(
-                    CpuDevice(), type, [given, axis], i32(), wanted.shape, misaligned=1
-                ).checked()
-                np.testing.assert_array_equal(found, wanted)
+                wanted = np.atleast_1d(index(values.array, axis))
+                inputs = [values, axis]
+                run = Single(CpuDevice(), type, inputs, i32(), wanted.shape, misaligned=1)
+                np.testing.assert_array_equal(run.checked(), wanted)
 
 
 @pytest.mark.parametrize("at", [0, 3, 255, 256, 599])
@@ -117,11 +106,11 @@ def test_extremes_among_nan(length):
 
 
 def topk(variant, values, k):
-    given = tensor(variant, values)
-    values, indices = execute(CpuDevice(), Op.TOPK_V2, [given, k], [tensor(variant), i32()])
-    order = np.argsort(given.array, axis=-1, kind="stable")[..., ::-1][..., :k]
-    np.testing.assert_array_equal(indices, order)
-    np.testing.assert_array_equal(values, np.take_along_axis(given.array, order, -1))
+    """Values and indices are those of the reference device."""
+    arguments = Op.TOPK_V2, [tensor(variant, values), k], [tensor(variant), i32()]
+    found, wanted = (execute(device, *arguments) for device in (CpuDevice(), ReferenceDevice()))
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 TOPK_CASES = [
@@ -136,8 +125,8 @@ def test_topk(length, k, order):
     random = np.random.default_rng(length + k)
     for variant in VARIANTS:
         rows = 1 if length > 2000 else 3
-        given, _ = random_tensor(variant, random, (rows, length))
-        values = given.array.astype(np.float64 if variant in ("f32", "f16") else np.int64)
+        source = random_tensor(variant, random, (rows, length))
+        values = source.array.astype(np.float64 if variant in ("f32", "f16") else np.int64)
         if variant == "qs8":
             values += 128
         if order in ("ascending", "descending"):
@@ -153,6 +142,7 @@ def test_topk(length, k, order):
 
 def test_topk_of_numbers_with_signs():
     topk("f32", [[-0.0, 0.0, -1, -np.inf, np.inf, 1e-45, -1e-45, 3e38]], 8)
+    topk("f32", [[1.0, 0.0, -0.0, -1.0]], 4)
     topk("f16", [[-0.0, 0.0, -1, -np.inf, np.inf, 6e-8, -6e-8, 65504]], 8)
     topk("i32", [[-(2**31), 2**31 - 1, 0, -1, 1]], 5)
     topk("qs8", [[0, 255, 127, 128]], 4)
