@@ -159,7 +159,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "strided": Family(
-        "rearrange slicing padding joining",
+        "slicing rearrange padding joining",
         (
             F(
                 "three(x, y, lines, x_line, y_line, count, step, size, 0, 0)",
@@ -184,7 +184,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "winograd": Family(
-        "convolution winograd",
+        "winograd convolution",
         (
             F("HALF * (ends - g1)", "HALF * (ends + g1)"),
             F("y01 = y11 = unwanted", "y01 = unwanted"),

@@ -10,7 +10,7 @@ import nnapi_shim
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.passes import NAMES
-from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LONGEST
+from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LEAST, LONGEST, MOST
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.explain import explain
 
@@ -473,10 +473,18 @@ def layer_norm(length: int, least: float = 1e-5, gain: float = 1.0) -> set[str]:
     return {done.name for done in explain(model).passes}
 
 
-@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
+@pytest.mark.parametrize(
+    ("least", "gain"),
+    [(0.0, 1.0), (LEAST / 2, 1.0), (MOST * 2, 1.0), (np.nan, 1.0), (1e-5, 1e30), (1e-5, np.inf)],
+)
 def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
     """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
     assert "fuse_layer_norm" not in layer_norm(5, least, gain)
+
+
+@pytest.mark.parametrize("least", [LEAST, MOST])
+def test_layer_norm_at_its_bounds_is_one_step(least: float) -> None:
+    assert "fuse_layer_norm" in layer_norm(5, least)
 
 
 def test_layer_norm_of_long_rows_stays() -> None:
