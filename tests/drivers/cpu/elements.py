@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperationType, ResultCode
 from tests import single
 from tests.drivers.cpu.single import Single
 from tests.single import CONSTANT, INPUT, Value
@@ -55,7 +58,7 @@ def random_tensor(variant: str, random: Any, shape: Any, quantized: Quantized = 
 
 
 def results(
-    type: Any,
+    type: OperationType,
     inputs: Sequence[Any],
     output: Value,
     dynamic: Sequence[int] = (),
@@ -70,7 +73,7 @@ def results(
     return found, wanted
 
 
-def same(type: Any, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
+def same(type: OperationType, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
     """The output of nnapi-cpu, which has to equal that of nnapi-reference. how: see results."""
     found, wanted = results(type, inputs, output, **how)
     np.testing.assert_array_equal(found, wanted)
@@ -78,7 +81,7 @@ def same(type: Any, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
 
 
 def close(
-    type: Any,
+    type: OperationType,
     inputs: Sequence[Any],
     output: Value,
     relative: float | None = None,
@@ -101,3 +104,20 @@ def close(
         relative = RELATIVE if relative is None else relative
         np.testing.assert_allclose(found, wanted, rtol=relative, atol=absolute)
     return found
+
+
+def same_outputs(type: OperationType, inputs: list[Any], outputs: list[Value]) -> list[Any]:
+    """The outputs of nnapi-cpu, which have to equal those of nnapi-reference."""
+    found = single.execute(CpuDevice(), type, inputs, outputs)
+    wanted = single.execute(ReferenceDevice(), type, inputs, outputs)
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    return found
+
+
+def refused(match: str, type: OperationType, inputs: list[Any], outputs: list[Value]) -> None:
+    """Computing ends with OP_FAILED on both devices, on nnapi-cpu with this message."""
+    for device, message in ((CpuDevice(), match), (ReferenceDevice(), None)):
+        with pytest.raises(NnapiError, match=message) as error:
+            single.execute(device, type, inputs, outputs)
+        assert error.value.code is ResultCode.OP_FAILED

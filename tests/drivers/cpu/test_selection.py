@@ -7,7 +7,14 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, same, tensor
+from tests.drivers.cpu.elements import (
+    AWKWARD_SIZES,
+    Quantized,
+    random_tensor,
+    same,
+    same_outputs,
+    tensor,
+)
 from tests.drivers.cpu.single import Single
 from tests.single import bool8, execute, i32
 
@@ -107,10 +114,7 @@ def test_extremes_among_nan(length):
 
 def topk(variant, values, k):
     """Values and indices are those of the reference device."""
-    arguments = Op.TOPK_V2, [tensor(variant, values), k], [tensor(variant), i32()]
-    found, wanted = (execute(device, *arguments) for device in (CpuDevice(), ReferenceDevice()))
-    for ours, theirs in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    same_outputs(Op.TOPK_V2, [tensor(variant, values), k], [tensor(variant), i32()])
 
 
 TOPK_CASES = [
