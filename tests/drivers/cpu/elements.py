@@ -69,15 +69,15 @@ def results(
         ReferenceDevice(), type, inputs, [output], CONSTANT, first_is=INPUT,
         buffer_bytes=BUFFER_BYTES,
     )  # fmt: skip
-    found = Single(CpuDevice(), type, inputs, output, wanted.shape, dynamic, misaligned).checked()
-    return found, wanted
+    result = Single(CpuDevice(), type, inputs, output, wanted.shape, dynamic, misaligned).checked()
+    return result, wanted
 
 
 def same(type: OperationType, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
     """The output of nnapi-cpu, which has to equal that of nnapi-reference. how: see results."""
-    found, wanted = results(type, inputs, output, **how)
-    np.testing.assert_array_equal(found, wanted)
-    return found
+    result, wanted = results(type, inputs, output, **how)
+    np.testing.assert_array_equal(result, wanted)
+    return result
 
 
 def close(
@@ -93,26 +93,26 @@ def close(
     allows: integers are equal, float32 is within RELATIVE or `relative`, float16 is rounded alike
     or within `relative`. dynamic, misaligned: see results.
     """
-    found, wanted = results(type, inputs, output, dynamic, misaligned)
-    if found.dtype.kind != "f":
-        np.testing.assert_array_equal(found, wanted)
-    elif found.dtype == np.float16 and relative is None:
-        np.testing.assert_allclose(found, wanted, rtol=2**-10, atol=max(absolute, 6e-8))
-        is_alike = np.isclose(found, wanted, rtol=0, atol=absolute, equal_nan=True)
+    result, wanted = results(type, inputs, output, dynamic, misaligned)
+    if result.dtype.kind != "f":
+        np.testing.assert_array_equal(result, wanted)
+    elif result.dtype == np.float16 and relative is None:
+        np.testing.assert_allclose(result, wanted, rtol=2**-10, atol=max(absolute, 6e-8))
+        is_alike = np.isclose(result, wanted, rtol=0, atol=absolute, equal_nan=True)
         assert is_alike.mean() >= 1 - ROUNDED_OTHERWISE, "rounded otherwise"
     else:
         relative = RELATIVE if relative is None else relative
-        np.testing.assert_allclose(found, wanted, rtol=relative, atol=absolute)
-    return found
+        np.testing.assert_allclose(result, wanted, rtol=relative, atol=absolute)
+    return result
 
 
 def same_outputs(type: OperationType, inputs: list[Any], outputs: list[Value]) -> list[Any]:
     """The outputs of nnapi-cpu, which have to equal those of nnapi-reference."""
-    found = single.execute(CpuDevice(), type, inputs, outputs)
+    result = single.execute(CpuDevice(), type, inputs, outputs)
     wanted = single.execute(ReferenceDevice(), type, inputs, outputs)
-    for ours, theirs in zip(found, wanted, strict=True):
+    for ours, theirs in zip(result, wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    return found
+    return result
 
 
 def refused(match: str, type: OperationType, inputs: list[Any], outputs: list[Value]) -> None:

@@ -34,8 +34,8 @@ def test_clamps(type, size):
 
 def test_clamps_at_the_ends():
     x = [np.nan, np.inf, -np.inf, -0.0, 1e-42]
-    found = Single(CpuDevice(), Op.RELU, [tensor("f32", x)], tensor("f32"), (5,)).checked()
-    np.testing.assert_array_equal(found, np.array([0, 3.4028235e38, 0, 0, 1e-42], np.float32))
+    result = Single(CpuDevice(), Op.RELU, [tensor("f32", x)], tensor("f32"), (5,)).checked()
+    np.testing.assert_array_equal(result, np.array([0, 3.4028235e38, 0, 0, 1e-42], np.float32))
 
 
 @every_size
@@ -58,11 +58,13 @@ def test_elu(size, alpha):
 
 def test_elu_at_the_ends():
     x = [np.nan, np.inf, -np.inf, 200, -200, -1e-30, 3e38]
-    found = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 2.0], tensor("f32"), (7,)).checked()
+    result = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 2.0], tensor("f32"), (7,)).checked()
     wanted = np.array([np.nan, np.inf, -2, 200, -2, -2e-30, 3e38], np.float32)
-    np.testing.assert_allclose(found, wanted, rtol=1e-7)
-    found = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 0.0], tensor("f32"), (7,)).checked()
-    np.testing.assert_array_equal(found, np.array([np.nan, np.inf, 0, 200, 0, 0, 3e38], np.float32))
+    np.testing.assert_allclose(result, wanted, rtol=1e-7)
+    result = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 0.0], tensor("f32"), (7,)).checked()
+    np.testing.assert_array_equal(
+        result, np.array([np.nan, np.inf, 0, 200, 0, 0, 3e38], np.float32)
+    )
 
 
 @every_size
@@ -75,8 +77,8 @@ def test_hard_swish(size):
 
 def test_hard_swish_at_the_ends():
     x = tensor("f32", [np.nan, np.inf, 3e38, -3e38, -3])
-    found = Single(CpuDevice(), Op.HARD_SWISH, [x], tensor("f32"), (5,)).checked()
-    np.testing.assert_array_equal(found, np.array([np.nan, np.inf, 3e38, 0, 0], np.float32))
+    result = Single(CpuDevice(), Op.HARD_SWISH, [x], tensor("f32"), (5,)).checked()
+    np.testing.assert_array_equal(result, np.array([np.nan, np.inf, 3e38, 0, 0], np.float32))
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e-3, 0.02, 1, 1e10])

@@ -81,7 +81,7 @@ def test_in_place_of_an_input_only_if_sizes_agree(variant):
     """A comparison whose input dies with it: the result is smaller, and never written over it."""
     random = np.random.default_rng(1)
     values = random_tensor(variant, random, (4096,))
-    (found,) = single.execute(
+    (result,) = single.execute(
         CpuDevice(), Op.LESS, [values, values], [single.bool8()], tensors_are=single.TEMPORARY
     )
-    assert not found.any()
+    assert not result.any()

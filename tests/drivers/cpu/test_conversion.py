@@ -26,8 +26,8 @@ def test_quantize(size, scale):
 def test_quantize_rounds_halves_away_from_zero():
     x = np.array([0.25, -0.25, 0.75, 1.25, -1.25, 0.24999999, 1e30, -1e30, np.inf, -np.inf])
     output = tensor("qu8", quantized=Quantized(0.5, 100))
-    found = Single(CpuDevice(), Op.QUANTIZE, [tensor("f32", x)], output, x.shape).checked()
-    assert found.tolist() == [101, 99, 102, 103, 97, 100, 255, 0, 255, 0]
+    result = Single(CpuDevice(), Op.QUANTIZE, [tensor("f32", x)], output, x.shape).checked()
+    assert result.tolist() == [101, 99, 102, 103, 97, 100, 255, 0, 255, 0]
 
 
 @every_size
@@ -85,5 +85,5 @@ def test_cast_of_what_no_integer_holds():
 )
 def test_cast_that_copies(make):
     values = make(np.arange(100))
-    found = Single(CpuDevice(), Op.CAST, [values], make(), (100,), misaligned=2).checked()
-    np.testing.assert_array_equal(found, values.array)
+    result = Single(CpuDevice(), Op.CAST, [values], make(), (100,), misaligned=2).checked()
+    np.testing.assert_array_equal(result, values.array)

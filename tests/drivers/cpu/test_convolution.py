@@ -245,9 +245,9 @@ def test_not_a_number_stays() -> None:
         VALID, 1, 1, 3,
     ]  # fmt: skip
     run = Single(CpuDevice(), OperationType.CONV_2D, operands, single.f32(), (1, 1, 8, 8))
-    found = run.checked()
-    assert np.isnan(found[0, 0, 3]).all()
-    assert (np.delete(found[0, 0], 3, axis=0) == 6).all()
+    result = run.checked()
+    assert np.isnan(result[0, 0, 3]).all()
+    assert (np.delete(result[0, 0], 3, axis=0) == 6).all()
 
 
 def test_sums_of_thousands_of_products_keep_their_digits():

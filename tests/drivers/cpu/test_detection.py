@@ -55,8 +55,8 @@ def test_detections(regular, batches, anchors, classes):
     rng = np.random.default_rng(anchors)
     inputs = detections(rng, batches, anchors, classes, regular)
     outputs = [f32(), f32(), i32(), i32()]
-    found = same_outputs(Op.DETECTION_POSTPROCESSING, inputs, outputs)
-    assert (found[3] > 0).any()
+    result = same_outputs(Op.DETECTION_POSTPROCESSING, inputs, outputs)
+    assert (result[3] > 0).any()
 
 
 @pytest.mark.parametrize("regular", [True, False])
@@ -86,5 +86,5 @@ def test_keypoints(size, nchw):
 
 def test_keypoints_refuse_boxes_that_end_before_they_begin():
     inputs = [f32(np.zeros((2, 2, 2, 1))), f32([[0, 0, 1, 1], [0, 2, 1, 1]]), False]
-    told = r"box 1 of boxes is \[0, 2, 1, 1\]; x1 <= x2 and y1 <= y2 must hold"
-    refused(told, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])
+    message = r"box 1 of boxes is \[0, 2, 1, 1\]; x1 <= x2 and y1 <= y2 must hold"
+    refused(message, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])

@@ -27,8 +27,8 @@ def test_inputs_are_requantized(variant, axis):
     random = np.random.default_rng(axis)
     kinds = [Quantized(0.05, 100), Quantized(0.02, 3), Quantized(1e-9, 9), Quantized(1e9, 255)]
     inputs = [random_tensor(variant, random, (9, 9), kind) for kind in kinds]
-    found = same(Op.CONCATENATION, [*inputs, axis], tensor(variant, quantized=kinds[0]))
-    np.testing.assert_array_equal(found[:9, :9], inputs[0].array)
+    result = same(Op.CONCATENATION, [*inputs, axis], tensor(variant, quantized=kinds[0]))
+    np.testing.assert_array_equal(result[:9, :9], inputs[0].array)
 
 
 @pytest.mark.parametrize("variant", EVERY_TYPE)
@@ -72,5 +72,5 @@ def test_fill(shape):
         (single.f16(), single.scalar(OperandType.FLOAT16, 0.1)),
         (single.i32(), -(2**31)),
     ):
-        found = same(Op.FILL, [single.i32(shape), value], output)
-        assert found.shape == shape
+        result = same(Op.FILL, [single.i32(shape), value], output)
+        assert result.shape == shape

@@ -35,10 +35,10 @@ def test_l2(shape, axis):
 @pytest.mark.parametrize("axis", [0, 1])
 def test_l2_of_zeros(axis):
     for variant in ("f32", "f16"):
-        found = close(
+        result = close(
             Op.L2_NORMALIZATION, [tensor(variant, np.zeros((5, 7))), axis], tensor(variant)
         )
-        assert not found.any()
+        assert not result.any()
 
 
 @pytest.mark.parametrize("radius", [0, 1, 5, 16, 17, 40, 2**31 - 1])
@@ -61,8 +61,8 @@ def test_what_leaves_a_large_window_is_forgotten():
     x[3], x[100:] = 1e4, 1e-3
     inputs = [tensor("f32", x), 20, 1e-6, 1.0, 0.5]
     type = Op.LOCAL_RESPONSE_NORMALIZATION
-    found = Single(CpuDevice(), type, inputs, tensor("f32"), (200,)).checked()
-    np.testing.assert_allclose(found[150:170], 1e-3 / np.sqrt(1e-6 + 41e-6), rtol=1e-5)
+    result = Single(CpuDevice(), type, inputs, tensor("f32"), (200,)).checked()
+    np.testing.assert_allclose(result[150:170], 1e-3 / np.sqrt(1e-6 + 41e-6), rtol=1e-5)
 
 
 @pytest.mark.parametrize("mean", [0, 1000])

@@ -91,5 +91,5 @@ def test_the_sum_of_a_large_window_is_exact(variant, base):
         raw[0, 0, 0, 0] = first
         inputs = [tensor(variant, raw, exact), 0, 0, 0, 0, 1, 1, 400, 400, 0]
         output = tensor(variant, quantized=exact)
-        found = Single(CpuDevice(), Op.AVERAGE_POOL_2D, inputs, output, (1, 1, 1, 1)).checked()
-        assert found.item() == wanted - shift
+        result = Single(CpuDevice(), Op.AVERAGE_POOL_2D, inputs, output, (1, 1, 1, 1)).checked()
+        assert result.item() == wanted - shift

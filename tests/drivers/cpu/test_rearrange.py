@@ -62,8 +62,8 @@ def test_blocks_there_and_back(variant, nchw, block):
     ):
         blocks = same(there, [values, *more[0], nchw], tensor(variant))
         source = Value(values.operand._replace(dimensions=blocks.shape), blocks)
-        found = same(back, [source, *more[1], nchw], tensor(variant))
-        np.testing.assert_array_equal(found, values.array)
+        result = same(back, [source, *more[1], nchw], tensor(variant))
+        np.testing.assert_array_equal(result, values.array)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

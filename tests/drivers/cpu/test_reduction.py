@@ -82,9 +82,9 @@ def test_a_product_with_a_zero_is_zero(axis, length):
     if axis == 0:
         values = values.T.copy()
     for make in ("f32", "f16"):
-        found = compute(Op.REDUCE_PROD, make, values, axis)
-        np.testing.assert_array_equal(found, wanted)
-        assert not np.signbit(found).any()
+        result = compute(Op.REDUCE_PROD, make, values, axis)
+        np.testing.assert_array_equal(result, wanted)
+        assert not np.signbit(result).any()
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -98,5 +98,5 @@ def test_extremes_of_numbers_that_are_not_finite(axis):
         for type, wanted in (
             (Op.REDUCE_MAX, [-most, -most, inf, 1, 1]), (Op.REDUCE_MIN, [most, -inf, most, 1, 1]),
         ):  # fmt: skip
-            found = compute(type, make, values, axis)
-            np.testing.assert_array_equal(found, np.float32(wanted))
+            result = compute(type, make, values, axis)
+            np.testing.assert_array_equal(result, np.float32(wanted))

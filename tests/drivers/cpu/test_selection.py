@@ -33,8 +33,8 @@ def test_select(count):
 @pytest.mark.parametrize("device", [CpuDevice, ReferenceDevice])
 def test_select_takes_integers_with_a_scale_as_they_are(device):
     inputs = [bool8([1, 0]), i32([7, 8], 0.5), i32([-1, -2], 0.25)]
-    (found,) = execute(device(), Op.SELECT, inputs, [i32()])
-    np.testing.assert_array_equal(found, [7, -2])
+    (result,) = execute(device(), Op.SELECT, inputs, [i32()])
+    np.testing.assert_array_equal(result, [7, -2])
 
 
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])
@@ -79,8 +79,8 @@ def test_extremes_at_every_place(at, axis):
             if axis == 0:
                 values = values.T.copy()
             given = tensor(variant, values)
-            found = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
-            np.testing.assert_array_equal(found, wanted)
+            result = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
+            np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -93,8 +93,8 @@ def test_extremes_beside_nan_and_zeros(axis):
     for type, wanted in ((Op.ARGMAX, [0, 2, 0, 0, 0]), (Op.ARGMIN, [0, 0, 0, 0, 2])):
         for variant in ("f32", "f16"):
             source = tensor(variant, given)
-            found = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
-            np.testing.assert_array_equal(found, wanted)
+            result = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
+            np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("length", [7, 21, 32, 40])
@@ -105,11 +105,11 @@ def test_extremes_among_nan(length):
     wanted = np.arange(2 * length) % length
     rows[np.arange(2 * length), wanted] = np.repeat(np.float32([3, np.inf]), length)
     rows[:, -1] = np.fmax(rows[:, -1], rows[np.arange(2 * length), wanted])
-    found = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(found, wanted)
+    result = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(result, wanted)
     lowest = tensor("f32", -rows)
-    found = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(found, wanted)
+    result = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(result, wanted)
 
 
 def topk(variant, values, k):
@@ -158,9 +158,9 @@ def test_topk_counts_nan_as_the_largest(length):
     values = np.zeros(length, np.float32)
     values[[1, 3]] = np.nan, np.inf
     for k in (3, min(length, 200)):
-        found, indices = execute(
+        result, indices = execute(
             CpuDevice(), Op.TOPK_V2, [single.f32(values), k], [single.f32(), i32()]
         )
         assert indices[:3].tolist() == [1, 3, length - 1]
-        assert np.isnan(found[0])
-        assert found[1] == np.inf
+        assert np.isnan(result[0])
+        assert result[1] == np.inf

@@ -49,10 +49,10 @@ def test_values_that_are_not_finite(axis):
     wanted = np.array([[0.5, 0, 0.5], [nan] * 3, [nan] * 3, [nan] * 3, [1, 0, 0]])
     if axis == 0:
         x, wanted = x.T.copy(), wanted.T
-    found = compute(Op.SOFTMAX, x, axis)
-    wanted[np.isnan(wanted)] = found[np.isnan(wanted)]  # 0 for a finite number beside infinity
-    np.testing.assert_allclose(found, wanted)
-    rows = found if axis == 1 else found.T
+    result = compute(Op.SOFTMAX, x, axis)
+    wanted[np.isnan(wanted)] = result[np.isnan(wanted)]  # 0 for a finite number beside infinity
+    np.testing.assert_allclose(result, wanted)
+    rows = result if axis == 1 else result.T
     assert np.isnan(rows[1]).all()
     assert np.isnan(rows[2]).all()
     assert np.isnan(rows[3, 0])
@@ -82,5 +82,5 @@ def test_log_softmax_of_large_differences(axis):
     wanted = np.array([[0, -np.inf, -3e38], [-1e4, -2e4, 0], [-np.inf, -np.log(2), -np.log(2)]])
     if axis == 0:
         x, wanted = x.T.copy(), wanted.T
-    found = compute(Op.LOG_SOFTMAX, x, axis)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    result = compute(Op.LOG_SOFTMAX, x, axis)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)

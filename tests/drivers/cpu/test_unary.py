@@ -29,8 +29,8 @@ def test_floats(type, size):
 def test_integers(type, size):
     values = np.random.default_rng(size).integers(-(2**31), 2**31, size, dtype=np.int32)
     values[0] = -(2**31)
-    found = same(type, [tensor("i32", values)], tensor("i32"))
-    assert found[0] == -(2**31)
+    result = same(type, [tensor("i32", values)], tensor("i32"))
+    assert result[0] == -(2**31)
 
 
 @every_operation
