@@ -1,4 +1,4 @@
-"""Prepared models in files: found again, told apart, and never trusted when they are damaged."""
+"""Prepared models in cache files: reused, distinguished, and rejected when damaged."""
 
 import multiprocessing
 import os
@@ -236,7 +236,7 @@ def test_processes_that_share_a_folder(tmp_path):
 
 
 def test_large_weights_that_differ(tmp_path, lowered):
-    """They share the file's name, and are told apart all the same."""
+    """They share the file's name, and are distinguished nevertheless."""
     graph = Graph()
     x = graph.input([1, 64])
     w = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)

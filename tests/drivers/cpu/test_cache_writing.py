@@ -26,7 +26,7 @@ def test_files_are_private_whatever_the_umask(tmp_path, mask):
 
 @pytest.mark.parametrize("call", ["open", "fchmod", "write", "fsync", "rename"])
 def test_a_file_that_cannot_be_written(kept, monkeypatch, capfd, call):
-    """It is told of, leaves nothing, and harms nothing that was there."""
+    """It is reported, leaves no file, and keeps existing files."""
     graph, expected, path = kept
     before = path.read_bytes()
     graph = network(seed=1)

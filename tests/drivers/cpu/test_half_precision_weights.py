@@ -1,4 +1,4 @@
-"""Weights that are kept as float16: where a model allows it, within its tolerance, and told of."""
+"""Weights stored as float16: only where a model allows it, within its tolerance, and reported."""
 
 import mmap
 from collections.abc import Callable, Sequence
