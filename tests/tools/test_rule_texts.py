@@ -6,10 +6,10 @@ from nnapi_shim.tools.rule_texts import sentence
 
 
 def test_scales_and_zero_points_are_no_levels() -> None:
-    told = sentence(fixed(qu8=(1 / 256, 0), qs8=(1 / 256, -128)))
-    assert told.endswith(" (variants: qu8 (0.00390625, 0), qs8 (0.00390625, -128))")
+    message = sentence(fixed(qu8=(1 / 256, 0), qs8=(1 / 256, -128)))
+    assert message.endswith(" (variants: qu8 (0.00390625, 0), qs8 (0.00390625, -128))")
 
 
 def test_levels_of_ranks() -> None:
-    told = sentence(level_by_rank("input", since={1: 3, 4: 1}))
-    assert told.endswith(" (name: input; since: 1 from level 3, 4 from level 1)")
+    message = sentence(level_by_rank("input", since={1: 3, 4: 1}))
+    assert message.endswith(" (name: input; since: 1 from level 3, 4 from level 1)")

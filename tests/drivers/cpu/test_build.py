@@ -83,15 +83,15 @@ def disassembled(tmp_path_factory) -> Path:
 
 
 def test_every_kernel_can_be_unwound_and_has_its_name(disassembled):
-    def told(*command):
+    def output_of(*command):
         return subprocess.run([*command, disassembled], capture_output=True, text=True).stdout
 
-    symbols = [line.split() for line in told("nm", "--defined-only").splitlines()]
+    symbols = [line.split() for line in output_of("nm", "--defined-only").splitlines()]
     code = {int(line[0], 16): line[2] for line in symbols if line[1] in "TtWw"}
     assert all(name.startswith("nnk_") for name in code.values()), code
     ranges = [
         line.rpartition("pc=")[2].split("..")[0]
-        for line in told("readelf", "--debug-dump=frames").splitlines()
+        for line in output_of("readelf", "--debug-dump=frames").splitlines()
         if " FDE " in line
     ]
     assert set(code) <= {int(start, 16) for start in ranges}

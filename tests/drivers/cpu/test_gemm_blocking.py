@@ -23,13 +23,13 @@ def test_tiles_cover_the_product_once(tier, rows, depth, columns):
     tiling = TIERS[tier].tiling
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
-    given = work(rows, depth, columns, tile_rows, width)
-    tiles, fields = split(given, width, tiling)
+    values = work(rows, depth, columns, tile_rows, width)
+    tiles, fields = split(values, width, tiling)
     blocks = tiles // fields["groups"]
     assert tiles == blocks * fields["groups"]
-    assert (blocks - 1) * fields["block_tiles"] < given.row_tiles <= blocks * fields["block_tiles"]
+    assert (blocks - 1) * fields["block_tiles"] < values.row_tiles <= blocks * fields["block_tiles"]
     groups, share = fields["groups"], fields["group_panels"]
-    assert (groups - 1) * share < given.panels <= groups * share
+    assert (groups - 1) * share < values.panels <= groups * share
 
 
 def test_what_is_small_has_one_tile_and_what_is_large_several():
