@@ -28,6 +28,9 @@ coarser. Other kinds of `quantization.details` are refused |
 | sparse constants behind DENSIFY | yes | stored densely, with the zeros |
 | quantized operators that NNAPI has only for floats; outputs with other scales than \
 NNAPI's | yes | between DEQUANTIZE and QUANTIZE: within one step of LiteRT's result |
+| operators that move elements, and the poolings, with other scales in than out | yes | the \
+stored elements are copied, as in LiteRT: by CAST of the type to itself. Several outputs must have \
+one scale |
 | quantized NEG, REDUCE_PROD, FLOOR_DIV, MAXIMUM and MINIMUM of different scales | no | \
 LiteRT's results do not match the scales |
 | RESIZE_BILINEAR of INT8 | yes | in float32, as NNAPI computes it. LiteRT rounds the scale to \

@@ -1,21 +1,35 @@
-"""Values that pass from graph to graph: the inputs and outputs of IF, WHILE and composites.
+"""Values that LiteRT copies: inputs and outputs of IF, WHILE, composites and of moving operators.
 
-LiteRT passes the stored elements, whatever scales and zero points the tensors of both sides have.
+It copies the stored elements, whatever scales and zero points the tensors of both sides have.
 So does CAST from a quantized type to itself. 16-bit tensors, whose operands are float32 (`wide`),
 pass as their elements in TENSOR_INT32.
 """
 
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.formats.tflite.file import FileGraph, Tensor
+from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing import wide
 from nnapi_shim.formats.tflite.importing.graph import Importing, Stored
 from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.quantization import QUANTIZED
 from nnapi_shim.hal.enums import OperandType as T
 
 OPERATOR_BYTES, TENSOR_BYTES = 8192, 1024
 """The bytes counted for each operator and tensor of a graph that is imported again, about what they
 take. A file of a few hundred bytes can refer to its graphs any number of times.
 """
+
+
+_FIRST = """AVERAGE_POOL_2D BROADCAST_TO DEPTH_TO_SPACE GATHER GATHER_ND MAX_POOL_2D PAD RESHAPE
+RESIZE_NEAREST_NEIGHBOR REVERSE_V2 SLICE SPACE_TO_DEPTH SPLIT_V SQUEEZE STRIDED_SLICE TILE TOPK_V2
+TRANSPOSE"""
+COPIED = {
+    **dict.fromkeys(_FIRST.split(), (0,)),
+    "PADV2": (0, 2),
+    "SELECT": (1, 2),
+    "SELECT_V2": (1, 2),
+    "SPLIT": (1,),
+}
+"""Operators that LiteRT computes on stored elements -> the inputs that it copies from."""
 
 
 def again_bytes(graph: FileGraph) -> int:
@@ -107,3 +121,33 @@ def _passed(graph: Importing, operand: Operand, source: Tensor, target: Tensor) 
 
 def _scale(tensor: Tensor) -> tuple[tuple[float, ...], tuple[int, ...]]:
     return tensor.scales, tensor.zero_points
+
+
+def with_scale_of_output(graph: Importing, operator: Operator) -> Operator:
+    """A moving operator whose inputs have the scale of its output, and their own elements."""
+    places = [at for at in COPIED.get(operator.name, ()) if at < len(operator.inputs)]
+    if not places or not operator.outputs:
+        return operator
+    target, inputs = graph.tensor(operator.outputs[0]), list(operator.inputs)
+    if target.type not in QUANTIZED:
+        return operator
+    for index in operator.outputs[1:]:
+        other = graph.tensor(index)
+        if other.type == target.type and _scale(other) != _scale(target):
+            raise reason(
+                "its outputs have different scales, which LiteRT ignores",
+                "import.tflite.scale-differs",
+            )
+    for at in places:
+        source = graph.tensor(inputs[at])
+        if source.type != target.type or _scale(source) == _scale(target):
+            continue
+        changed = source._replace(
+            scales=target.scales, zero_points=target.zero_points, channel_dim=0, value=None
+        )
+        inputs[at] = number = graph.add_tensor(changed)
+        graph.wide.discard(number)
+        if target.number in graph.wide:
+            graph.wide.add(number)
+        alias(graph, number, source.number)
+    return operator._replace(inputs=tuple(inputs))

@@ -16,6 +16,7 @@ from nnapi_shim.formats.tflite.importing.boundary import (
     restored,
     stored,
     stored_as,
+    with_scale_of_output,
 )
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
@@ -149,6 +150,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
             why_not(operator.name, operator.custom is not None), "import.tflite.operator-unknown"
         )
     try:
+        operator = with_scale_of_output(importing, operator)
         wide.check(importing, operator)
         if not ranks.lowered(importing, operator, lowering):
             lowering(importing, operator)
