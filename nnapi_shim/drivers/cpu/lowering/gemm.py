@@ -4,6 +4,7 @@ Output rows are pixels (or rows of a batch), columns are output channels. Input 
 through a table of offsets, one per output row and filter tap, without im2col copies.
 """
 
+from functools import lru_cache
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
@@ -133,10 +134,7 @@ class Rows(NamedTuple):
 
 def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) -> Rows:
     """Contiguous rows: all tiles share one small table."""
-    tail = count - (-(-count // tile_rows) - 1) * tile_rows
-    offsets = [row * row_bytes for row in range(tile_rows)]
-    offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
-    table = pack(f"<{2 * tile_rows}q", *offsets)
+    table = _row_table(count - (-(-count // tile_rows) - 1) * tile_rows, row_bytes, tile_rows)
     return Rows(
         source,
         table,
@@ -149,6 +147,14 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
         table_step=0,
         tile_rows=tile_rows,
     )
+
+
+@lru_cache(maxsize=256)
+def _row_table(tail: int, row_bytes: int, tile_rows: int) -> bytes:
+    """Offsets of the rows of a tile, then of the last one, which has `tail` rows."""
+    offsets = [row * row_bytes for row in range(tile_rows)]
+    offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
+    return pack(f"<{2 * tile_rows}q", *offsets)
 
 
 def product(
