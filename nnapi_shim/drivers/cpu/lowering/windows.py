@@ -1,12 +1,11 @@
 """The input rows of a convolution's windows: a table of offsets for the matrix product."""
 
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hints import NamedTuple
-from nnapi_shim.operations.declare import BoundOperation
-from nnapi_shim.operations.shapes import Window
 
 
 class View(NamedTuple):
@@ -29,9 +28,10 @@ class View(NamedTuple):
 
 
 def window_rows(
-    op: BoundOperation, window: Window, input: Input, geometry: Tiling, groups: int = 1
+    conv: ConvolutionDescriptor, input: Input, geometry: Tiling, groups: int = 1
 ) -> tuple[list[Step], Rows]:
     """(steps before, input rows of the windows); a 1x1 filter needs no table."""
+    window = conv.window
     image_pixels = window.in_height * window.in_width
     image_outputs = window.vertical.output * window.horizontal.output
     if image_outputs == image_pixels and window.filter_height == window.filter_width == 1:
@@ -45,10 +45,10 @@ def window_rows(
         window.in_width,
         window.filter_height,
         window.filter_width,
-        op.stride_height,
-        op.stride_width,
-        op.dilation_height,
-        op.dilation_width,
+        conv.stride_height,
+        conv.stride_width,
+        conv.dilation_height,
+        conv.dilation_width,
         window.vertical.head,
         window.horizontal.head,
     )
