@@ -24,6 +24,7 @@ OPEN = {
     "signals",
     "hints",
     "limits",
+    "version",
 }
 
 RIGHT_OF = {
@@ -32,8 +33,8 @@ RIGHT_OF = {
     "drivers": {"operations", "hal"},
     "runtime": {"drivers", "operations", "hal", "recording"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
-    "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
+    "api": {"runtime", "drivers", "operations", "hal", "handles", "savers"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording", "savers"},
     "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
     "pictures": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
     "cli": {"pictures", "tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
@@ -50,8 +51,10 @@ RIGHT_OF = {
     "signals": set(),
     "hints": set(),
     "limits": {"hal"},
+    "version": set(),
     "handles": {"hal"},
     "capi": {"api"},
+    "savers": set(),
     "__main__": {"cli"},
 }
 """Layer -> what it may import beside itself and the modules that are open to all."""
@@ -73,7 +76,6 @@ HOMES = {
 
 IMPORT_BY_NAME = {
     "abi/__init__.py": "the exported functions, a module for each noun",
-    "api/savers.py": "the saver that the top of the package names",
     "drivers/__init__.py": "a table of devices: what is not asked for is not imported",
     "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
     "drivers/cpu/lowering/__init__.py": "families of lowerings, when an operation needs one",
@@ -86,15 +88,13 @@ IMPORT_BY_NAME = {
     "formats/save.py": "a table of formats: each needs packages of its own",
     "formats/tflite/exporting/writing.py": "tables of the package tflite",
     "operations/__init__.py": "families of operations, when a model has one",
+    "savers.py": "the module whose name the package sets",
     "pictures/explorer/server.py": "Model Explorer imports its extensions by name",
     "runtime/everything.py": "all modules of some packages, before a program gives up rights",
     "tools/model_source.py": "a module of the user's",
     "tools/peers.py": "a table of other runtimes, which may be missing",
 }
 """Module -> why it imports modules by names in strings; no other does."""
-
-OF_THE_PACKAGE = ("__version__", "_SAVERS")
-"""What modules may import of the package itself, beside its modules."""
 
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
 PRINTS = ("cli/", TOOLCHAIN + "build.py", TOOLCHAIN + "workers.py")
@@ -147,8 +147,7 @@ def names_of_the_package() -> Iterator[str]:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ImportFrom) and node.module == "nnapi_shim":
                 for alias in node.names:
-                    is_there = exists(f"nnapi_shim.{alias.name}")
-                    if not is_there and alias.name not in OF_THE_PACKAGE:
+                    if not exists(f"nnapi_shim.{alias.name}"):
                         yield module.at(node, f"imports {alias.name} of the package")
 
 

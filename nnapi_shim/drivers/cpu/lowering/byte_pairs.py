@@ -15,13 +15,14 @@ weights are small: of most filters, fewer than a tenth of the words have further
 """
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, Packed
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.types import Dimensions, byte_size
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.declare import BoundOperand
 
 FILTER = {
     "filter": ADDRESS,
@@ -87,7 +88,7 @@ def further_terms(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> int |
 
 
 def packed_terms(
-    op: BoundOperation, filter: Filter, input: Input, depth: int, tiling: Tiling
+    product: ProductDescriptor, filter: Filter, input: Input, depth: int, tiling: Tiling
 ) -> Packed:
     """Pack a filter whose panels have at most `input.terms` further terms."""
     assert input.terms is not None
@@ -116,6 +117,6 @@ def packed_terms(
         panel_bytes=panel_bytes,
         terms=input.terms,
         input_zero=input.zero,
-        zero_point=signed_zero(op.output)[1],
+        zero_point=signed_zero(product.output)[1],
     )
     return Packed(step, buffer, columns, panels, panel_bytes, 0, True)

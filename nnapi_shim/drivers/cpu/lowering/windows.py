@@ -1,11 +1,11 @@
 """The input rows of a convolution's windows: a table of offsets for the matrix product."""
 
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hints import NamedTuple
-from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
 
@@ -42,9 +42,10 @@ def _is_pointwise(window: Window) -> bool:
 
 
 def window_rows(
-    op: BoundOperation, window: Window, input: Input, geometry: Tiling, groups: int = 1
+    conv: ConvolutionDescriptor, input: Input, geometry: Tiling, groups: int = 1
 ) -> tuple[list[Step], Rows]:
     """(steps before, input rows of the windows); a 1x1 filter needs no table."""
+    window = conv.window
     if _is_pointwise(window):
         pixels = window.batch * window.in_height * window.in_width
         tile_rows = window_tile_rows(window, geometry)
@@ -56,10 +57,10 @@ def window_rows(
         window.in_width,
         window.filter_height,
         window.filter_width,
-        op.stride_height,
-        op.stride_width,
-        op.dilation_height,
-        op.dilation_width,
+        conv.stride_height,
+        conv.stride_width,
+        conv.dilation_height,
+        conv.dilation_width,
         window.vertical.head,
         window.horizontal.head,
     )
