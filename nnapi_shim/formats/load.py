@@ -16,6 +16,17 @@ Path = str | os.PathLike[str]
 Shapes = Mapping[str, Sequence[int]]
 
 
+def is_onnx(data: bytes, path: Path) -> bool:
+    """Whether a file is read as .onnx: by its name, or by its first bytes."""
+    if tflite_file.is_tflite(data):
+        return False
+    if os.fsdecode(path).lower().endswith(".onnx"):
+        return True
+    from nnapi_shim.formats.onnx.file import is_onnx
+
+    return is_onnx(data)
+
+
 @overload
 def load(  # noqa: D418
     path: Path,
@@ -73,9 +84,18 @@ def load(
             )
         return load_capture(path, signature)
     try:
+        if is_onnx(data, path):
+            from nnapi_shim.formats.onnx import model as onnx_model
+
+            if signature is not None or partial:
+                raise bad_data(
+                    "signatures and partial models are of .tflite files", "import.onnx.options"
+                )
+            folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
+            return onnx_model.loaded(data, os.fsdecode(folder), shapes)
         if not tflite_file.is_tflite(data):
             raise bad_data(
-                "it is no file of a kind that is read: .tflite, captures", "import.file-kind"
+                "it is no file of a kind that is read: .tflite, .onnx, captures", "import.file-kind"
             )
         from nnapi_shim.formats.tflite import model
 
