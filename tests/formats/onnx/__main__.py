@@ -7,7 +7,6 @@ exits with 1 where one is wrong.
 """
 
 import argparse
-import itertools
 import sys
 from collections import Counter
 
@@ -28,8 +27,7 @@ def main() -> int:
     total: dict[str, Counter[str]] = {}
     for kind in ["node"] if chosen.operators else chosen.kinds.split(","):
         if kind == "node":
-            parts = [node_cases(name) for name in chosen.operators] or [node_cases()]
-            cases = itertools.chain(*parts)
+            cases = node_cases(*chosen.operators)
         else:
             cases = file_cases(*FOLDERS) if kind == "files" else light_cases()
         counts: Counter[str] = Counter()

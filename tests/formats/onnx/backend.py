@@ -47,14 +47,17 @@ class Outcome(NamedTuple):
     why: str = ""
 
 
-def node_cases(operator: str | None = None) -> Iterator[Case]:
-    """The cases of single operators, which the package computes."""
+def node_cases(*operators: str) -> Iterator[Case]:
+    """The cases of single operators, which the package computes: those with a node of these."""
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = collect_testcases(operator)
+        found = collect_testcases(operators[0] if len(operators) == 1 else None)
     for case in found:
+        kinds = {node.op_type for node in case.model.graph.node}
+        if operators and kinds.isdisjoint(operators):
+            continue
         sets = [(list(a), list(b)) for a, b in case.data_sets or []]
         yield Case(case.name, case.model, sets, (case.rtol, case.atol))
 

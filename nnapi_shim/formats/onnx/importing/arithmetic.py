@@ -148,9 +148,21 @@ def _compared(kind: str) -> Lowering:
         a, b = aligned.operands
         if type in BYTES:
             b = graph.raw(b, a.scale, a.zero_point)
+        computed = [x for x in (a, b) if not graph.is_input(x) and x.value is None]
+        if kind == "EQUAL" and computed and any(_is_infinite(graph, n) for n in node.inputs):
+            raise reason(
+                "it compares with infinity, and NNAPI's operations clamp infinities",
+                "import.onnx.infinity",
+            )
         aligned.give(graph, node, graph.make(kind, [a, b]), "BOOL")
 
     return lower
+
+
+def _is_infinite(graph: Importing, name: str) -> bool:
+    """Whether a value is a constant with infinities."""
+    array = graph.array(name)
+    return array is not None and array.dtype.kind == "f" and bool(np.isinf(array).any())
 
 
 def _logical(kind: str) -> Lowering:

@@ -11,7 +11,7 @@ from nnapi_shim.formats.onnx.file import Argument, Function, Graph, Node, Refere
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
 from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.value import OPERAND_TYPES, Value
+from nnapi_shim.formats.onnx.importing.value import BYTES, Value
 from nnapi_shim.formats.tflite.importing.operations import NONE
 
 MOST_NESTED = 16
@@ -29,8 +29,10 @@ def _if(graph: Importing, node: Node) -> None:
         return
     captured = _captured(graph, branches)
     inner = [_Inner(graph, branch, captured) for branch in branches]
+    like: list[Operand | None] = [None] * len(branches[0].outputs)
     for branch in inner:
-        branch.run([item.name for item in branch.graph.outputs])
+        branch.run([item.name for item in branch.graph.outputs], like)
+        like = list(branch.operands)
     types = [[(v.type, v.shape) for v in branch.outputs] for branch in inner]
     if types[0] != types[1]:
         raise reason("its branches have results of different dimensions", "import.onnx.if.results")
@@ -115,7 +117,7 @@ class _Inner:
         outer: Importing,
         graph: Graph,
         captured: Sequence[str],
-        own: Sequence[tuple[str, Value]] = (),
+        own: Sequence[tuple[str, Value, Operand | None]] = (),
     ) -> None:
         self.graph = graph
         self.importing = inner = Importing(outer.file, graph, outer.room, outer.hints)
@@ -127,16 +129,11 @@ class _Inner:
         from nnapi_shim.formats.onnx.importing.model import lower_strictly
 
         inner.lower_all = lambda nodes: lower_strictly(inner, nodes)
-        for name, value in own:
-            inner.take(Argument(name, value.type, None), value.shape)
+        for name, value, like in own:
+            inner.take(Argument(name, value.type, None), value.shape, like)
         for name in captured:
             value = outer.value(name)
-            inner.take(Argument(name, value.type, None), value.shape)
-            operand = inner.values[name].operand
-            source = outer.operand(name)
-            assert operand is not None
-            if operand.scale != source.scale or operand.zero_point != source.zero_point:
-                raise reason("a branch reads quantized bytes", "import.onnx.inner-bytes")
+            inner.take(Argument(name, value.type, None), value.shape, outer.operand(name))
         for name in _free(graph):
             if name not in captured:
                 inner.values[name] = outer.value(name)
@@ -151,11 +148,16 @@ class _Inner:
         model.finish()
         return model
 
-    def run(self, names: Sequence[str]) -> None:
-        """Lower the nodes, and add outputs."""
+    def run(self, names: Sequence[str], like: Sequence[Operand | None]) -> None:
+        """Lower the nodes, and add outputs; like: operands with the scales of the outputs."""
         self.importing.lower_all(self.graph.nodes)
-        for name in names:
-            self.outputs.append(self.importing.value(name))
+        for name, other in zip(names, like, strict=True):
+            item = self.importing.value(name)
+            self.outputs.append(item)
+            if item.type in BYTES and other is not None and item.rank <= 4:
+                operand = self.importing.operand(name)
+                moved = self.importing.raw(operand, other.scale, other.zero_point)
+                self.importing.define(name, moved, item.type, item.shape)
             self.operands.append(self.importing.output(name))
 
 
@@ -176,10 +178,14 @@ def _loop(graph: Importing, node: Node) -> None:
     keep = graph.value(node.inputs[1]) if graph.has(node, 1) else None
     captured = _captured(graph, [body])
     iteration, condition = body.inputs[0].name, body.inputs[1].name
-    own = [(item.name, v) for item, v in zip(body.inputs[2:], starts, strict=True)]
-    own += [(iteration, Value("", "INT64", ())), (condition, Value("", "BOOL", ()))]
+    operands = [graph.operand(name) for name in names]
+    own: list[tuple[str, Value, Operand | None]] = [
+        (item.name, value, operand)
+        for item, value, operand in zip(body.inputs[2:], starts, operands, strict=True)
+    ]
+    own += [(iteration, Value("", "INT64", ()), None), (condition, Value("", "BOOL", ()), None)]
     inner = _Inner(graph, body, captured, own)
-    inner.run([item.name for item in body.outputs[1:]])
+    inner.run([item.name for item in body.outputs[1:]], operands)
     for start, result in zip(starts, inner.outputs, strict=True):
         if (start.type, start.shape) != (result.type, result.shape):
             raise reason("its variables change their dimensions", "import.onnx.loop.dimensions")
@@ -193,15 +199,12 @@ def _loop(graph: Importing, node: Node) -> None:
         if limit is None or limit.array is not None
         else [graph.reshaped(graph.operand(node.inputs[0]), (1,))]
     )
-    types = [OPERAND_TYPES[v.type] for v in starts]
-    operands = [graph.operand(name) for name in names]
     rest = [graph.operand(name) for name in captured]
     test = _condition(operands, rest, bound, limit)
     body_model = _with_bound(inner, bound)
     inputs = [test, body_model, *operands, starts_at, first, *rest, *bound]
     results = graph.make("WHILE", inputs, output_count=len(names))
     results = results if isinstance(results, tuple) else (results,)
-    assert len(types) == len(results)
     for at, (result, start) in enumerate(zip(results, starts, strict=True)):
         graph.give(node, result, start.type, start.shape, at=at)
 

@@ -1,5 +1,6 @@
 """Cast, Identity, and the quantization of single tensors."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,9 @@ def _quantize(graph: Importing, node: Node) -> None:
 def _dequantize(graph: Importing, node: Node) -> None:
     """DequantizeLinear with one scale; constants are converted at import."""
     type = graph.value(node.inputs[0]).type
+    if math.prod(graph.value(node.inputs[1]).shape) > 1:
+        _dequantize_by_axis(graph, node)
+        return
     scale, zero = parameters(graph, node, type)
     aligned = Aligned(graph, node.inputs[:1])
     result: Any
@@ -150,6 +154,34 @@ def _dequantize(graph: Importing, node: Node) -> None:
     else:
         raise reason(f"its input is {type}, which NNAPI does not have", "import.onnx.type")
     aligned.give(graph, node, result, target)
+
+
+def _dequantize_by_axis(graph: Importing, node: Node) -> None:
+    """DequantizeLinear of a computed tensor with a scale for each index of an axis."""
+    item = graph.value(node.inputs[0])
+    scale = graph.constant(node.inputs[1], "its scale")
+    axis = int(node.attributes.get("axis", 1))
+    if scale.ndim != 1 or scale.dtype != np.float32 or node.attributes.get("block_size", 0):
+        raise reason("it has a scale for each block", "import.onnx.scale")
+    if item.type not in ("UINT8", "INT8", "INT32") or not -item.rank <= axis < item.rank:
+        raise reason(f"its input is {item.type}, its axis {axis}", "import.onnx.type")
+    shape = [1] * item.rank
+    shape[axis] = scale.size
+    factor, offset = graph.fresh(), graph.fresh()
+    graph.fold(factor, scale.reshape(shape))
+    zero = np.zeros(1, np.float32)
+    if graph.has(node, 2):
+        points = graph.constant(node.inputs[2], "its zero point").astype(np.float32)
+        zero = points.reshape(shape) if points.size > 1 else points.reshape(-1)
+    graph.fold(offset, zero)
+    aligned = Aligned(graph, [node.inputs[0], offset, factor])
+    x, points_of, scales = aligned.operands
+    m = Math(graph)
+    if item.type == "INT32":
+        x = graph.make("CAST", [x], output=T.TENSOR_FLOAT32)
+    else:
+        x = graph.make("DEQUANTIZE", [graph.raw(x, 1.0, 0)], output=T.TENSOR_FLOAT32)
+    aligned.give(graph, node, m.mul(m.sub(x, points_of) if zero.any() else x, scales), "FLOAT")
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -213,9 +213,15 @@ def _transposed(graph: Importing, node: Node) -> None:
         raise reason(f"its weights have {array.ndim} dimensions", "import.onnx.image-rank")
     dilations = _two(node.attributes.get("dilations"), "dilations", 1)
     array = dilated(graph, array, dilations)
-    kernel = (array.shape[2], array.shape[3])
     strides = _two(node.attributes.get("strides"), "strides", 1)
-    pads = _transposed_pads(node, kernel, strides, x.dimensions[1:3])
+    pads = _transposed_pads(node, array.shape[2:], strides, x.dimensions[1:3])
+    beyond = [max(-pad, 0) for pad in pads[2:]]
+    if any(beyond):  # taps of 0 make more rows, which output_padding asks for
+        rows, columns = (n + more for n, more in zip(array.shape[2:], beyond, strict=True))
+        larger = graph.room.filled((*array.shape[:2], rows, columns), 0, array.dtype, "weights")
+        larger[:, :, : array.shape[2], : array.shape[3]] = array
+        array, pads = larger, (*pads[:2], max(pads[2], 0), max(pads[3], 0))
+    kernel = (array.shape[2], array.shape[3])
     bias = graph.constant(node.inputs[2], "its bias") if graph.has(node, 2) else None
     if bias is None:
         bias = np.zeros(each * groups, array.dtype)
@@ -245,9 +251,9 @@ def dilated(graph: Importing, array: Any, dilations: tuple[int, int]) -> Any:
 
 
 def _transposed_pads(
-    node: Node, kernel: tuple[int, int], strides: tuple[int, int], size: tuple[int, ...]
+    node: Node, kernel: tuple[int, ...], strides: tuple[int, int], size: tuple[int, ...]
 ) -> tuple[int, int, int, int]:
-    """Pads that cut the whole result; output_padding cuts less at the end."""
+    """Pads that cut the whole result; output_padding cuts less at the end, or adds to it."""
     attributes = node.attributes
     extra = _two(attributes.get("output_padding"), "output_padding", 0)
     auto = attributes.get("auto_pad", "NOTSET")
@@ -269,10 +275,8 @@ def _transposed_pads(
             listed = [*halves, *rest]
     listed[2] -= extra[0]
     listed[3] -= extra[1]
-    if len(listed) != 4 or min(listed) < 0:
-        raise reason(
-            f"pads {listed} after output_padding; NNAPI takes none below 0", "import.onnx.pads"
-        )
+    if len(listed) != 4 or min(listed[:2]) < 0 or min(extra) < 0 or max(extra) > 64:
+        raise reason(f"pads {listed}, output_padding {list(extra)}", "import.onnx.pads")
     if any(math.prod((n, s)) < 1 for n, s in zip(size, strides, strict=True)):
         raise reason("a stride is below 1", "import.onnx.window")
     return listed[0], listed[1], listed[2], listed[3]

@@ -29,7 +29,12 @@ class Aligned:
         self.is_last = len(self.shape) == 4 and any(item.is_last for item in values)
         self.sizes = self.shape
         """Dimensions of the operation's output."""
-        if len(self.shape) > MOST_RANK:
+        if len(self.shape) > MOST_RANK and _are_whole(values, self.shape):
+            self.operands = [
+                graph.operand(item.name) if item.operand is None else item.operand
+                for item in values
+            ]
+        elif len(self.shape) > MOST_RANK:
             groups = merged([item.shape for item in values], self.shape)
             self.sizes = _grouped(self.shape, groups)
             self.operands = [_merged(graph, item, self.shape, groups) for item in values]
@@ -42,6 +47,15 @@ class Aligned:
     def give(self, graph: Importing, node: Node, operand: Operand, type: str) -> None:
         """Make the result the output of a node."""
         graph.give(node, operand, type, self.shape, is_last=self.is_last)
+
+
+def _are_whole(values: Sequence[Value], shape: tuple[int, ...]) -> bool:
+    """Whether operands of a high rank, such as inputs of the model, have all their dimensions."""
+    computed = [item for item in values if item.operand is not None]
+    others = [item for item in values if item.operand is None]
+    return all(item.operand and item.operand.dimensions == shape for item in computed) and all(
+        math.prod(item.shape) == 1 and item.rank <= MOST_RANK for item in others
+    )
 
 
 def common(*shapes: tuple[int, ...]) -> tuple[int, ...]:

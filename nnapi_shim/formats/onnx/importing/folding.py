@@ -65,12 +65,15 @@ def _modulo(graph: Importing, node: Node, values: list[Array]) -> Array:
 
 
 def _cast(graph: Importing, node: Node, values: list[Array]) -> Array | None:
-    name = TYPES.get(node.attributes.get("to", 0), "?")
+    return _converted(graph, values[0], TYPES.get(node.attributes.get("to", 0), "?"))
+
+
+def _converted(graph: Importing, array: Any, name: str) -> Array:
     if name not in DTYPES or name in ("INT4", "UINT4"):
         raise reason(f"it casts to {name}, which is not read", "import.onnx.type")
-    graph.room.take(values[0].size * np.dtype(DTYPES[name]).itemsize, "a cast")
+    graph.room.take(array.size * np.dtype(DTYPES[name]).itemsize, "a cast")
     with np.errstate(invalid="ignore", over="ignore"):
-        return values[0].astype(DTYPES[name])
+        return np.asarray(array.astype(DTYPES[name]))
 
 
 def _reshape(graph: Importing, node: Node, values: list[Array]) -> Array:
@@ -291,6 +294,10 @@ def folded(graph: Importing, node: Node) -> bool:
             start = int(node.attributes.get("start", 0))
             end = node.attributes.get("end")
             graph.fold(name, np.array(shape[start:end], np.int64))
+        return True
+    if node.kind == "CastLike" and graph.value(node.inputs[0]).array is not None:
+        array, type = graph.array(node.inputs[0]), graph.value(node.inputs[1]).type
+        graph.fold(name, _converted(graph, array, type), type)
         return True
     if node.kind in WITHOUT_VALUES:
         shape = graph.value(node.inputs[0]).shape

@@ -291,12 +291,16 @@ class Importing(Operations):
 
     # Inputs and outputs
 
-    def take(self, item: Argument, shape: tuple[int, ...], name: str = "") -> None:
-        """Make a value the next input of the model."""
+    def take(self, item: Argument, shape: tuple[int, ...], like: Operand | None = None) -> None:
+        """Make a value the next input of the model.
+
+        like: an operand with the scale and zero point of bytes.
+        """
         type = self.operand_type(item.type, f"input {item.name[:80]!r}")
-        quantized = item.type in BYTES
-        scale, zero = self.hints.get(item.name, (1.0, 0)) if quantized else (0.0, 0)
-        operand = self.model.input(type, shape or (1,), scale, zero, name=name or item.name)
+        scale, zero = self.hints.get(item.name, (1.0, 0)) if item.type in BYTES else (0.0, 0)
+        if like is not None:
+            scale, zero = like.scale, like.zero_point
+        operand = self.model.input(type, shape or (1,), scale, zero, name=item.name)
         self._inputs.add(operand.index)
         self.values[item.name] = Value(item.name, item.type, shape, None, operand)
 
@@ -307,12 +311,12 @@ class Importing(Operations):
     def output(self, name: str) -> Operand:
         """The operand of an output: written by an operation, and of no other output."""
         item = self.value(name)
-        if item.rank > MOST_RANK:
+        operand = self.elements(name)
+        if item.rank > MOST_RANK and operand.dimensions != item.shape:
             raise reason(
                 f"output {name[:80]!r} has {item.rank} dimensions; NNAPI has at most {MOST_RANK}",
                 "import.onnx.rank",
             )
-        operand = self.operand(name)
         given = operand.index in self._inputs or operand.value is not None
         if given or operand.index in self._outputs:
             operand = self.copy(operand)

@@ -215,10 +215,35 @@ def _concat(graph: Importing, node: Node) -> None:
         one = operands[0]
         operands = [graph.raw(operand, one.scale, one.zero_point) for operand in operands]
         options = {"scale": one.scale, "zero_point": one.zero_point}
+    elif type in ("INT32", "INT64"):
+        graph.give(node, _packed(graph, operands, at), type, shape, is_last=is_last)
+        return
     elif type not in ("FLOAT", "FLOAT16"):
         raise reason(f"NNAPI does not concatenate {type}", "import.onnx.concat.type")
     result = graph.make("CONCATENATION", [*operands, at], **options)
     graph.give(node, result, type, shape, is_last=is_last)
+
+
+MOST_PARTS = 256
+"""The most slices of integers that are joined one by one."""
+
+
+def _packed(graph: Importing, operands: list[Operand], axis: int) -> Operand:
+    """Integers joined by PACK: NNAPI's CONCATENATION does not take them."""
+    sizes = [operand.dimensions[axis] for operand in operands]
+    if sum(sizes) > MOST_PARTS:
+        raise reason(f"it joins {sum(sizes)} slices of integers", "import.onnx.concat.size")
+    own = operands[0].dimensions
+    shape = (*own[:axis], sum(sizes), *own[axis + 1 :])
+    pre, post = math.prod(own[:axis]), math.prod(own[axis + 1 :])
+    slices: list[Operand] = []
+    for operand, size in zip(operands, sizes, strict=True):
+        flat = graph.reshaped(operand, (pre, size, post))
+        parts = [flat]
+        if size > 1:
+            parts = list(graph.make("SPLIT", [flat, 1, size], output_count=size))
+        slices += [graph.reshaped(part, (pre, post)) for part in parts]
+    return graph.reshaped(graph.make("PACK", [1, *slices]), shape)
 
 
 def _expand(graph: Importing, node: Node) -> None:

@@ -121,7 +121,6 @@ def _group(graph: Importing, node: Node) -> None:
 
 def _layer(graph: Importing, node: Node) -> None:
     item = _float_input(graph, node)
-    graph.require_unread(node, 1, "its mean or deviation")
     if int(node.attributes.get("stash_type", 1)) != 1 or item.type != "FLOAT":
         raise reason("it computes in another type than its input's", "import.onnx.attribute")
     axis = axis_of(node, item.rank, -1)
@@ -131,7 +130,9 @@ def _layer(graph: Importing, node: Node) -> None:
     operand = graph.elements(item.name)
     whole = axis == item.rank - 1 and item.rank <= MOST_RANK
     shape = item.shape if whole else (maths.prod(lead), size)
-    x = _normalized(m, graph.reshaped(operand, shape), [len(shape) - 1], epsilon)
+    x = graph.reshaped(operand, shape)
+    _give_moments(graph, node, m, x, epsilon)
+    x = _normalized(m, x, [len(shape) - 1], epsilon)
     for kind, at in ((m.mul, 1), (m.add, 2)):
         if graph.has(node, at):
             own = graph.value(node.inputs[at])
@@ -139,6 +140,41 @@ def _layer(graph: Importing, node: Node) -> None:
                 raise reason("its scale has other dimensions", "import.onnx.scale")
             x = kind(x, graph.reshaped(graph.elements(own.name), (maths.prod(own.shape),)))
     _give(graph, node, x, item)
+
+
+def _give_moments(graph: Importing, node: Node, m: Math, x: Operand, epsilon: float) -> None:
+    """The mean and the inverse deviation over the last axis, if they are outputs."""
+    if not any(node.outputs[1:]):
+        return
+    item = graph.value(node.inputs[0])
+    axis = axis_of(node, item.rank, -1)
+    shape = tuple(n if at < axis else 1 for at, n in enumerate(item.shape))
+    last = [len(x.dimensions) - 1]
+    mean = m.mean(x, last)
+    moved = m.sub(x, mean)
+    variance = m.mean(m.mul(moved, moved), last)
+    inverse = m.div(1, m.unary("SQRT", m.add(variance, epsilon)))
+    for at, operand in ((1, mean), (2, inverse)):
+        if len(shape) <= MOST_RANK:
+            operand = graph.reshaped(operand, shape)
+        graph.give(node, operand, "FLOAT", shape, at=at)
+
+
+def _root_mean_square(graph: Importing, node: Node) -> None:
+    item = _float_input(graph, node)
+    if int(node.attributes.get("stash_type", 1)) != 1 or item.type != "FLOAT":
+        raise reason("it computes in another type than its input's", "import.onnx.attribute")
+    axis = axis_of(node, item.rank, -1)
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    m = Math(graph)
+    size = maths.prod(item.shape[axis:])
+    x = graph.reshaped(graph.elements(item.name), (maths.prod(item.shape[:axis]), size))
+    root = m.unary("SQRT", m.add(m.mean(m.mul(x, x), [1]), epsilon))
+    own = graph.value(node.inputs[1])
+    if maths.prod(own.shape) not in (1, size):
+        raise reason("its scale has other dimensions", "import.onnx.scale")
+    gain = graph.reshaped(graph.elements(own.name), (maths.prod(own.shape),))
+    _give(graph, node, m.mul(m.div(x, root), gain), item)
 
 
 def _local_response(graph: Importing, node: Node) -> None:
@@ -191,4 +227,5 @@ LOWERINGS: dict[str, Lowering] = {
     "LayerNormalization": _layer,
     "LpNormalization": _lp,
     "MeanVarianceNormalization": _mean_variance,
+    "RMSNormalization": _root_mean_square,
 }

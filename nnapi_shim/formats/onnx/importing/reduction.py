@@ -49,7 +49,8 @@ def _log_sum_exp(m: Math, x: Operand, axes: Sequence[int]) -> Operand:
 def _reduced(reduce: Reduce, *allowed: str) -> Lowering:
     def lower(graph: Importing, node: Node) -> None:
         item = graph.value(node.inputs[0])
-        if item.type not in (allowed or FLOATS):
+        whole = _WHOLE.get(node.kind) if item.type == "INT32" else None
+        if item.type not in (allowed or FLOATS) and whole is None:
             raise reason(f"its input is {item.type}", "import.onnx.type")
         axes = axes_of(graph, node, 1, item.rank)
         if not axes and node.attributes.get("noop_with_empty_axes", 0):
@@ -65,7 +66,9 @@ def _reduced(reduce: Reduce, *allowed: str) -> Lowering:
         if item.rank == 0:
             axes = [0]
         m = Math(graph)
-        if item.is_last:
+        if whole is not None:
+            result = _chained(graph, whole, *_merged(graph, node.inputs[0], axes))
+        elif item.is_last:
             result = reduce(m, graph.image(node.inputs[0]), [stored_axis(a, True) for a in axes])
             if keep:
                 graph.give(node, result, item.type, shape, is_last=True)
@@ -80,6 +83,28 @@ def _reduced(reduce: Reduce, *allowed: str) -> Lowering:
         graph.give(node, result, item.type, shape)
 
     return lower
+
+
+_WHOLE = {"ReduceMax": "MAXIMUM", "ReduceMin": "MINIMUM", "ReduceSum": "ADD", "ReduceProd": "MUL"}
+"""Reduction -> what it chains for TENSOR_INT32, which NNAPI does not reduce."""
+
+MOST_PARTS = 256
+"""The most parts of a tensor that are joined one by one."""
+
+
+def _chained(graph: Importing, kind: str, x: Operand, axes: Sequence[int]) -> Operand:
+    for axis in axes:
+        size = x.dimensions[axis]
+        if size > MOST_PARTS:
+            raise reason(f"it reduces {size} of INT32", "import.onnx.reduce.size")
+        if size == 1:
+            continue
+        first, *others = graph.make("SPLIT", [x, axis, size], output_count=size)
+        fused = [NONE] if kind in ("ADD", "MUL") else []
+        for other in others:
+            first = graph.make(kind, [first, other, *fused])
+        x = first
+    return x
 
 
 _NOOP = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd")

@@ -87,7 +87,8 @@ def sliced(graph: Importing, operand: Operand, ranges: Ranges) -> Operand:
         ends.append(max(end, 0))
     begin, steps = ([r[at] for r in ranges] for at in (0, 2))
     inputs: list[Any] = [graph.sizes(numbers) for numbers in (begin, ends, steps)]
-    return graph.make("STRIDED_SLICE", [operand, *inputs, 0, end_mask, 0])
+    result = graph.make("STRIDED_SLICE", [operand, *inputs, 0, end_mask, 0])
+    return result  # noqa: RET504
 
 
 def _scale(operand: Operand) -> dict[str, Any]:
