@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -166,6 +166,11 @@ check-exports: $(VENV)/ready-test
 # Every operator of .tflite files in its documented forms, next to LiteRT: about 3 minutes. OPERATIONS chooses.
 check-imports: $(VENV)/ready-test
 	$(PY) -m tests.formats.tflite.forms $(OPERATIONS)
+
+# The test cases of the package onnx, computed by imported models (20 s), and exported vectors imported again (2 min).
+check-imports-onnx: $(VENV)/ready-test
+	$(PY) -m tests.formats.onnx $(OPERATIONS)
+	$(PY) -m tests.formats.onnx.returning
 
 # The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev

@@ -26,7 +26,7 @@ What = Annotated[
     str,
     typer.Argument(
         metavar="MODEL|OPERATION",
-        help="A .tflite file, a capture, a Python file or `module:attribute` with a model; or the "
+        help="A .tflite or .onnx file, a capture, a Python file or `module:attribute` with a model; or the "
         "name of an operation, such as CONV_2D.",
     ),
 ]

@@ -56,7 +56,7 @@ def load(
     partial: bool = False,
     shapes: Shapes | None = None,
 ) -> "Model | PartialModel":
-    """The finished model of a file of TensorFlow Lite, or of a capture (docs/capture.md).
+    """The finished model of a .tflite or .onnx file, or of a capture (docs/capture.md).
 
         model = nnapi_shim.load("model.tflite")
         nnapi_shim.Compilation(model).run(image)
@@ -66,9 +66,10 @@ def load(
 
     signature: the name of a signature; by default the first. Models of captures are called "model
         1" and so on.
-    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express.
+    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express;
+        for .tflite files only.
     shapes: sizes of inputs by name, which replace the fixed or open sizes of the file; all other
-        dimensions are inferred. For .tflite files only.
+        dimensions are inferred. Open sizes of .onnx files must be given.
 
     Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and for operators
         that NNAPI cannot express, each with its reason; OSError for a file that cannot be read;
@@ -79,9 +80,9 @@ def load(
         from nnapi_shim.formats.capture import load_capture
 
         if shapes:
-            raise bad_data("shapes are of .tflite files; this is a capture", "import.shapes").at(
-                os.fspath(path)
-            )
+            raise bad_data(
+                "shapes are of .tflite and .onnx files; this is a capture", "import.shapes"
+            ).at(os.fspath(path))
         return load_capture(path, signature)
     try:
         if is_onnx(data, path):

@@ -98,6 +98,12 @@ def _inputs(model: Any) -> list[Any]:
     return [item for item in model.graph.input if item.name not in constants]
 
 
+def _as_array(value: Any) -> Any:
+    if isinstance(value, onnx.TensorProto):
+        value = numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic | int | float) else value
+
+
 def _array(path: Path, type: Any) -> Any:
     tensor = onnx.TensorProto()
     if type is not None and not type.HasField("tensor_type"):
@@ -132,10 +138,7 @@ def outcome(case: Case, device: str) -> Outcome:
 def _prepared(model: Any, inputs: list[Any], constants: bool) -> tuple[bytes, dict[str, Any]]:
     """The file, and the inputs that are left."""
     named = dict(zip((item.name for item in _inputs(model)), inputs, strict=False))
-    named = {
-        name: np.asarray(value) if isinstance(value, np.generic | int | float) else value
-        for name, value in named.items()
-    }
+    named = {name: _as_array(value) for name, value in named.items()}
     if not constants:
         return model.SerializeToString(), named
     changed = onnx.ModelProto()
@@ -162,7 +165,7 @@ def _difference(case: Case, results: list[Any], expected: list[Any]) -> str:
         return f"{len(results)} outputs, expected {len(expected)}"
     quantized = any("Linear" in node.op_type for node in case.model.graph.node)
     for at, (result, value) in enumerate(zip(results, expected, strict=True)):
-        value = np.asarray(value)
+        value = np.asarray(_as_array(value))
         if result.shape != (value.shape or (1,)):
             return f"output {at} has shape {result.shape}, expected {value.shape}"
         a, e = (v.astype(np.float64).reshape(-1) for v in (result, value))

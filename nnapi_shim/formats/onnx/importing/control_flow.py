@@ -126,9 +126,7 @@ class _Inner:
             raise reason(
                 f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth"
             )
-        from nnapi_shim.formats.onnx.importing.model import lower_strictly
-
-        inner.lower_all = lambda nodes: lower_strictly(inner, nodes)
+        inner.lower = outer.lower
         for name, value, like in own:
             inner.take(Argument(name, value.type, None), value.shape, like)
         for name in captured:

@@ -296,8 +296,8 @@ def folded(graph: Importing, node: Node) -> bool:
             graph.fold(name, np.array(shape[start:end], np.int64))
         return True
     if node.kind == "CastLike" and graph.value(node.inputs[0]).array is not None:
-        array, type = graph.array(node.inputs[0]), graph.value(node.inputs[1]).type
-        graph.fold(name, _converted(graph, array, type), type)
+        array, target = graph.array(node.inputs[0]), graph.value(node.inputs[1]).type
+        graph.fold(name, _converted(graph, array, target), target)
         return True
     if node.kind in WITHOUT_VALUES:
         shape = graph.value(node.inputs[0]).shape

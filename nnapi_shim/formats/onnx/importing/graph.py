@@ -51,8 +51,8 @@ class Importing(Operations):
         self.values: dict[str, Value] = {}
         self.missing: set[str] = set()
         """Outputs of refused nodes."""
-        self.lower_all: Callable[[Sequence[Node]], None] = lambda nodes: None
-        """Lowers the nodes of a graph that is a part of this one."""
+        self.lower: Callable[[Importing, Node], None] = lambda graph, node: None
+        """Lowers a node."""
         self.depth = 0
         self.captured: Callable[[str], Value | None] = lambda name: None
         """The value of a graph around this one, as a new input."""
@@ -66,6 +66,14 @@ class Importing(Operations):
     def opset(self) -> int:
         """The version of the standard operators."""
         return self.file.opset
+
+    def lower_all(self, nodes: Sequence[Node]) -> None:
+        """Lower the nodes of an inner graph; raises BAD_DATA for the first that cannot be."""
+        for node in nodes:
+            try:
+                self.lower(self, node)
+            except NnapiError as error:
+                raise error.at(f"operator {node.number} {node.kind} of an inner graph") from None
 
     # Values
 

@@ -69,7 +69,7 @@ def attempt(file: File, shapes: Sizes) -> tuple[Model | None, list[Reason]]:
         )
     graph = file.graph
     importing = Importing(file, graph, Room(len(file.data)), hints_of(graph))
-    importing.lower_all = lambda nodes: lower_strictly(importing, nodes)
+    importing.lower = lower
     reasons: list[Reason] = []
     for item in graph.inputs:
         _noting(reasons, None, "the graph", lambda i=item: importing.take(i, shapes[i.name]))  # type: ignore[misc]
@@ -95,15 +95,6 @@ def _noting(reasons: list[Reason], number: int | None, name: str, call: Callable
         reasons.append(Reason(number, name, error.message))
         return False
     return True
-
-
-def lower_strictly(importing: Importing, nodes: Sequence[Node]) -> None:
-    """Lower nodes; raises BAD_DATA for the first one that cannot be."""
-    for node in nodes:
-        try:
-            lower(importing, node)
-        except NnapiError as error:
-            raise error.at(f"operator {node.number} {node.kind} of an inner graph") from None
 
 
 def lower(importing: Importing, node: Node) -> None:

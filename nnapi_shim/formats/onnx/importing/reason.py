@@ -6,4 +6,4 @@ from nnapi_shim.hal.enums import ResultCode
 
 def reason(message: str, rule: str) -> NnapiError:
     """BAD_DATA with the reason why an operator cannot be imported."""
-    return NnapiError(ResultCode.BAD_DATA, message, rule)
+    return NnapiError(ResultCode.BAD_DATA, message, rule=rule)
