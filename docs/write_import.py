@@ -108,38 +108,42 @@ other package. Inputs and outputs have the names of the file; a tensor of rank 0
 
 | feature | supported | how, or why not |
 |---|---|---|
-| images, which ONNX stores as NCHW | yes | computed with the channels last, as nnapi-cpu does; a \
-TRANSPOSE stands where the graph needs the other order, at inputs and outputs for instance. Weights \
-are transposed when the file is loaded |
+| images, which ONNX stores as NCHW | yes | computed with the channels last, as nnapi-cpu does; \
+a TRANSPOSE stands where the graph needs the other order, at inputs and outputs for instance. \
+Weights are transposed when the file is loaded |
 | signals (N, C, W) | yes | images of height 1 |
-| volumes (N, C, D, H, W) | no | NNAPI's images have two dimensions; element-wise operators take them |
-| inputs with open dimensions, such as the batch | with sizes | `load(path, shapes={"x": (1, 3, 224, \
-224)})`; on the command line `model.onnx@x=1,3,224,224` |
+| volumes (N, C, D, H, W) | no | NNAPI's images have two dimensions; element-wise operators take \
+them |
+| inputs with open dimensions, such as the batch | with sizes | `load(path, shapes={"x": (1, 3, \
+224, 224)})`; on the command line `model.onnx@x=1,3,224,224` |
 | computations on constants and shapes | yes | folded, in 64 bits |
 | int64 inputs, indices and results | yes | TENSOR_INT32. A run refuses values beyond 32 bits |
 | int64 sums and products of computed values | no | they could exceed 32 bits |
 | float16 | yes | TENSOR_FLOAT16 |
-| float64, bfloat16, float8, 16-bit, uint32, uint64, 4-bit, text | no | NNAPI has no such tensors; \
-constants of 4 bits are taken where DequantizeLinear makes them floats |
-| QuantizeLinear, DequantizeLinear | yes | QUANTIZE and DEQUANTIZE; of constants also with scales per \
-channel or block. Results are within one step of ONNX's, which rounds halves to even |
+| float64, bfloat16, float8, 16-bit, uint32, uint64, 4-bit, text | no | NNAPI has no such \
+tensors; constants of 4 bits are taken where DequantizeLinear makes them floats |
+| QuantizeLinear, DequantizeLinear | yes | QUANTIZE and DEQUANTIZE; of constants also with \
+scales per channel or block. Results are within one step of ONNX's, which rounds halves to even \
+|
 | QLinearConv, QLinearMatMul | yes | quantized CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D and \
 FULLY_CONNECTED where NNAPI has the combination of types and scales, else in float32 |
-| MatMulInteger, ConvInteger, DynamicQuantizeLinear | yes | exact: in int32, or in float32 if no sum \
-reaches 2^24 |
+| MatMulInteger, ConvInteger, DynamicQuantizeLinear | yes | exact: in int32, or in float32 if no \
+sum reaches 2^24 |
 | If | yes | IF; a branch of a constant condition takes the place of the node |
 | Loop | partly | WHILE; not with stacked results of the iterations |
 | Scan | no | this version has no lowering for it |
-| LSTM, GRU, RNN | partly | unrolled, up to 512 steps; constant weights, sequences of one length |
+| LSTM, GRU, RNN | partly | unrolled, up to 512 steps; constant weights, sequences of one length \
+|
 | functions that the file defines | yes | their nodes take the place of the call |
 | constants in other files (`external_data`) | yes | in files below the folder of the model |
 | broadcasting, dimensions of size 1 | yes | as in numpy |
-| tensors of rank above 4 | partly | neighbouring dimensions are merged where the operator allows it; \
-inputs of the model only in operations that take them |
-| infinities and NaN | partly | NNAPI's operations clamp infinities to the largest float32. IsNaN and \
-IsInf of computed values, and comparisons of them with infinity, are refused for that reason |
-| nodes with results of the training mode, sparse initializers, sequences, optional values | no | NNAPI \
-has none |
+| tensors of rank above 4 | partly | neighbouring dimensions are merged where the operator \
+allows it; inputs of the model only in operations that take them |
+| infinities and NaN | partly | NNAPI's operations clamp infinities to the largest float32. \
+IsNaN and IsInf of computed values, and comparisons of them with infinity, are refused for that \
+reason |
+| nodes with results of the training mode, sparse initializers, sequences, optional values | no \
+| NNAPI has none |
 | `load(path, partial=True)` | no | all operators must have a counterpart |
 
 `make check-imports-onnx` runs the test cases of the package `onnx` here: those of single operators,

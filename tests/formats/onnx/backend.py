@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,12 +49,15 @@ class Outcome(NamedTuple):
 
 
 def node_cases(*operators: str) -> Iterator[Case]:
-    """The cases of single operators, which the package computes: those with a node of these."""
-    from onnx.backend.test.case.node import collect_testcases
+    """The cases of single operators, which the package computes; of some, those of their modules."""
+    from onnx.backend.test.case import node as package
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = collect_testcases(operators[0] if len(operators) == 1 else None)
+        for name in operators:
+            with contextlib.suppress(ImportError):
+                import_module(f"{package.__name__}.{name.lower()}")
+        found = list(package._NodeTestCases) if operators else package.collect_testcases()
     for case in found:
         kinds = {node.op_type for node in case.model.graph.node}
         if operators and kinds.isdisjoint(operators):
