@@ -132,6 +132,7 @@ def _external(tensor: Any, where: str, folder: str | None) -> Array:
             )
         if not length:
             return np.empty(0, np.uint8)
-        return np.memmap(os.fdopen(os.dup(descriptor), "rb"), np.uint8, "r", start, (length,))
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return np.memmap(file, np.uint8, "r", start, (length,))
     finally:
         os.close(descriptor)

@@ -5,8 +5,7 @@ by the size of the file, and their nesting by a constant.
 """
 
 import struct
-from collections.abc import Mapping
-from types import SimpleNamespace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from nnapi_shim.errors import NnapiError, bad_data
 DEEPEST = 100
 """The deepest nesting of messages, as in the libraries of protobuf."""
 
-ALWAYS, BYTES_EACH = 100_000, 8
-"""The messages and texts that a file of any size may have; more need this many bytes each."""
+ALWAYS, BYTES_EACH = 200_000, 24
+"""The messages that a file of any size may have; each one more takes this many bytes of it."""
 
 BLOCK = 1 << 20
 """The bytes of packed integers that are converted at a time."""
@@ -32,6 +31,32 @@ class Field(NamedTuple):
     repeated: bool = False
 
 
+class Message:
+    """The fields of a message; absent ones have the default of their kind.
+
+    start, end: its bytes in the file.
+    """
+
+    __slots__ = ("_defaults", "_values", "end", "start")
+
+    def __init__(self, defaults: Mapping[str, Any], start: int, end: int) -> None:
+        self._defaults = defaults
+        self._values: dict[str, Any] = {}
+        self.start = start
+        self.end = end
+
+    def __getattr__(self, name: str) -> Any:
+        values = self._values
+        return values[name] if name in values else self._defaults[name]
+
+    def put(self, field: Field, value: Any) -> None:
+        """Set a field, or add to a repeated one."""
+        if field.repeated:
+            self._values.setdefault(field.name, []).append(value)
+        else:
+            self._values[field.name] = value
+
+
 Schema = Mapping[str, Mapping[int, Field]]
 """Message -> number of a field -> field; other fields are skipped."""
 
@@ -43,20 +68,23 @@ class Reader:
         self._data = memoryview(data)
         self._schema = schema
         self._left = ALWAYS + len(data) // BYTES_EACH
+        self._defaults = {
+            kind: {f.name: () if f.repeated else _absent(f.kind) for f in fields.values()}
+            for kind, fields in schema.items()
+        }
 
-    def message(self, kind: str) -> SimpleNamespace:
+    def message(self, kind: str) -> Message:
         """The whole file as one message."""
         return self._message(kind, 0, len(self._data), 0)
 
-    def _message(self, kind: str, at: int, end: int, depth: int) -> SimpleNamespace:
+    def _message(self, kind: str, at: int, end: int, depth: int) -> Message:
         fields = self._schema[kind]
-        result = SimpleNamespace(
-            **{f.name: [] if f.repeated else _absent(f.kind) for f in fields.values()}
-        )
-        result.start, result.end = at, end
+        result = Message(self._defaults[kind], at, end)
         if depth > DEEPEST:
             raise _damaged(at, f"messages are nested more than {DEEPEST} deep")
-        self._count(at)
+        self._left -= 1
+        if self._left < 0:
+            raise _damaged(at, f"it has too many messages for its {len(self._data)} bytes")
         while at < end:
             tag, at = self._varint(at, end)
             number, wire = tag >> 3, tag & 7
@@ -65,11 +93,6 @@ class Reader:
             if field is not None:
                 self._read(result, field, wire, start, stop, depth)
         return result
-
-    def _count(self, at: int) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise _damaged(at, f"it has too many messages for its {len(self._data)} bytes")
 
     def _varint(self, at: int, end: int) -> tuple[int, int]:
         value = shift = 0
@@ -98,7 +121,9 @@ class Reader:
             raise _damaged(at, f"a field of {size} bytes exceeds its message")
         return at, at + size, at + size
 
-    def _read(self, into: Any, field: Field, wire: int, start: int, stop: int, depth: int) -> None:
+    def _read(
+        self, into: Message, field: Field, wire: int, start: int, stop: int, depth: int
+    ) -> None:
         kind = field.kind
         value: Any
         if kind == "int" and wire == 0:
@@ -112,19 +137,14 @@ class Reader:
         elif kind in ("int", "float", "double"):
             if not field.repeated:
                 raise _damaged(start, f"{field.name} has wire type {wire}")
-            getattr(into, field.name).append(self._packed(kind, start, stop))
-            return
+            value = self._packed(kind, start, stop)
         elif kind == "bytes":
             value = self._data[start:stop]
         elif kind == "text":
-            self._count(start)
             value = bytes(self._data[start:stop]).decode("utf-8", "replace")
         else:
             value = self._message(kind, start, stop, depth + 1)
-        if field.repeated:
-            getattr(into, field.name).append(value)
-        else:
-            setattr(into, field.name, value)
+        into.put(field, value)
 
     def _packed(self, kind: str, start: int, stop: int) -> Array:
         if kind == "int":
@@ -135,7 +155,7 @@ class Reader:
         return np.frombuffer(self._data[start:stop], "<f8" if kind == "double" else "<f4")
 
 
-def numbers(values: list[Any], dtype: Any) -> Array:
+def numbers(values: Sequence[Any], dtype: Any) -> Array:
     """The numbers of a repeated field: single ones and packed ones."""
     if len(values) == 1 and isinstance(values[0], np.ndarray):
         return values[0].astype(dtype, copy=False)

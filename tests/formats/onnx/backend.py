@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 def node_cases(*operators: str) -> Iterator[Case]:
-    """The cases of single operators, which the package computes; of some, those of their modules."""
+    """The cases that the package computes: of all operators, or those of their modules."""
     from onnx.backend.test.case import node as package
 
     with warnings.catch_warnings():
