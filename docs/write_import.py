@@ -127,6 +127,11 @@ scales per channel or block. Results are within one step of ONNX's, which rounds
 |
 | QLinearConv, QLinearMatMul | yes | quantized CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D and \
 FULLY_CONNECTED where NNAPI has the combination of types and scales, else in float32 |
+| the QLinear operators of ONNX Runtime (`com.microsoft`) | partly | QLinearAdd, QLinearMul, \
+QLinearConcat, QGemm, pooling and activations, in float32 |
+| float operators between DequantizeLinear and QuantizeLinear | yes | Conv, Gemm, MatMul, Add and \
+Mul as quantized operations; the others in float32 |
+| BatchNormalization after Conv | yes | a part of the convolution |
 | MatMulInteger, ConvInteger, DynamicQuantizeLinear | yes | exact: in int32, or in float32 if no \
 sum reaches 2^24 |
 | If | yes | IF; a branch of a constant condition takes the place of the node |

@@ -61,6 +61,13 @@ class Importing(Operations):
         self._outputs: set[int] = set()
         self._fresh = 0
         self._read: set[str] | None = None
+        self.quantized: dict[str, Any] = {}
+        """Dequantized value -> the names of its bytes, scale and zero point."""
+        self.deferred: dict[str, Node] = {}
+        """Dequantized value -> its node, which is lowered when the value is read."""
+        self.done: set[int] = set()
+        """Nodes, by id, that were lowered together with others before them."""
+        self._readers: dict[str, list[Node]] | None = None
 
     @property
     def opset(self) -> int:
@@ -79,6 +86,8 @@ class Importing(Operations):
 
     def value(self, name: str) -> Value:
         """The value of a name."""
+        if name in self.deferred:
+            self.lower(self, self.deferred.pop(name))
         known = self.values.get(name)
         if known is None and name in self.graph.constants:
             known = self.values[name] = self._constant_value(name, self.graph.constants[name])
@@ -97,14 +106,29 @@ class Importing(Operations):
         """Whether a node has an optional input."""
         return at < len(node.inputs) and bool(node.inputs[at])
 
+    def is_output(self, name: str) -> bool:
+        """Whether a value is an output of the graph."""
+        return any(item.name == name for item in self.graph.outputs)
+
+    def only_reader(self, name: str) -> Node | None:
+        """The node of this graph that alone reads a value."""
+        if self._readers is None:
+            self._readers = {}
+            for item in self.graph.nodes:
+                for read in item.inputs:
+                    self._readers.setdefault(read, []).append(item)
+            if _has_inner(self.graph):
+                self._readers = {}  # inner graphs may read any value
+        readers = self._readers.get(name, [])
+        return readers[0] if len(readers) == 1 and not self.is_output(name) else None
+
     def require_unread(self, node: Node, start: int, what: str) -> None:
         """Refuse a node of which outputs from a position on are read."""
         if self._read is None:
             self._read = {item.name for item in self.graph.outputs} | {
                 name for item in self.graph.nodes for name in item.inputs
             }
-            inner = (v for item in self.graph.nodes for v in item.attributes.values())
-            if any(isinstance(value, Graph) for value in inner):
+            if _has_inner(self.graph):
                 self._read.update(name for item in self.graph.nodes for name in item.outputs)
         if any(name in self._read for name in node.outputs[start:] if name):
             raise reason(f"{what} are read", "import.onnx.output-unsupported")
@@ -284,7 +308,8 @@ class Importing(Operations):
         if shape is None:
             shape = picked(operand.dimensions, FIRST) if is_last else operand.dimensions
         self.values[name] = Value(name, type, tuple(shape), None, operand, is_last)
-        if not operand.name and not is_last and operand.value is None:
+        is_own = not (is_last and self.is_output(name)) and name.isprintable()
+        if not operand.name and is_own and operand.value is None:
             self.model.name_operand(operand, name)
 
     def alias(self, node: Node, source: str, shape: Sequence[int] | None = None) -> None:
@@ -337,3 +362,9 @@ class Importing(Operations):
             return super().copy(operand)
         except NnapiError:
             raise reason(f"NNAPI does not copy {operand}", "import.onnx.copy") from None
+
+
+def _has_inner(graph: Graph) -> bool:
+    """Whether a node has a graph of its own."""
+    values = (value for node in graph.nodes for value in node.attributes.values())
+    return any(isinstance(value, Graph) for value in values)

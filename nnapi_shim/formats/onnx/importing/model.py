@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.onnx.file import File, Node
-from nnapi_shim.formats.onnx.importing import control_flow
+from nnapi_shim.formats.onnx.importing import control_flow, fusing
 from nnapi_shim.formats.onnx.importing.folding import folded
 from nnapi_shim.formats.onnx.importing.graph import Importing
 from nnapi_shim.formats.onnx.importing.hints import hints_of
@@ -104,8 +104,13 @@ def lower(importing: Importing, node: Node) -> None:
         return
     if None in node.attributes.values():
         raise reason("an attribute has a type that is not read", "import.onnx.attribute-type")
+    if id(node) in importing.done:
+        return
     try:
-        if folded(importing, node):
+        first = node.outputs[0] if node.outputs else ""
+        if first not in importing.quantized and fusing.deferred(importing, node):
+            return
+        if folded(importing, node) or fusing.fused(importing, node):
             return
         lowering = LOWERINGS.get(node.kind)
         if lowering is None:

@@ -69,7 +69,7 @@ def _parameters(graph: Importing, node: Node, at: int) -> tuple[Array, Array]:
     return scale.astype(np.float32), zero
 
 
-def _result(graph: Importing, node: Node, at: int) -> tuple[str, dict[str, Any]]:
+def result_of(graph: Importing, node: Node, at: int) -> tuple[str, dict[str, Any]]:
     """Element type, and scale and zero point of the output."""
     scale, zero = _parameters(graph, node, at)
     type = graph.value(node.inputs[at + 1]).type if graph.has(node, at + 1) else "UINT8"
@@ -124,7 +124,7 @@ def _filter(graph: Importing, weights: Bytes, type: str, is_depthwise: bool) -> 
 def _linear_conv(graph: Importing, node: Node) -> None:
     """QLinearConv: a convolution of bytes, or in float32 where NNAPI has none."""
     image, weights = _bytes(graph, node, 0), _bytes(graph, node, 3)
-    type, output = _result(graph, node, 6)
+    type, output = result_of(graph, node, 6)
     if not image.is_single:
         raise reason("its image has several scales", "import.onnx.scale")
     x = image_of(graph, node.inputs[0])
@@ -203,7 +203,7 @@ def _native_conv(
 def _linear_matmul(graph: Importing, node: Node) -> None:
     """QLinearMatMul: FULLY_CONNECTED for constant weights with one scale, else in float32."""
     left, right = _bytes(graph, node, 0), _bytes(graph, node, 3)
-    type, output = _result(graph, node, 6)
+    type, output = result_of(graph, node, 6)
     a, b = left.value, right.value
     if not left.is_single:
         raise reason("its first input has several scales", "import.onnx.scale")
@@ -253,15 +253,12 @@ def _conv_integer(graph: Importing, node: Node) -> None:
     image, weights = (graph.value(name) for name in node.inputs[:2])
     if image.type not in BYTES or weights.type not in BYTES:
         raise reason(f"its inputs are {image.type} and {weights.type}", "import.onnx.type")
-    zeros = []
-    for at in (2, 3):
-        zero = graph.constant(node.inputs[at], "a zero point") if graph.has(node, at) else None
-        zeros.append(np.zeros(1, np.int32) if zero is None else zero.astype(np.int32).reshape(-1))
+    zero = np.zeros(1, np.int32)
+    if graph.has(node, 3):
+        zero = graph.constant(node.inputs[3], "a zero point").astype(np.int32)
     array = graph.constant(node.inputs[1], "its weights").astype(np.int32)
     graph.room.take(8 * array.size, "weights")
-    array = array - zeros[1].reshape(-1, *[1] * (array.ndim - 1))
-    if zeros[0].size != 1:
-        raise reason("its image has several zero points", "import.onnx.zero-points")
+    array = array - zero.reshape(-1, *[1] * (array.ndim - 1))
     largest = int(np.abs(array).reshape(array.shape[0], -1).sum(1).max(initial=0)) * 255
     if largest >= EXACT:
         raise reason(
@@ -274,7 +271,12 @@ def _conv_integer(graph: Importing, node: Node) -> None:
     groups = int(node.attributes.get("group", 1))
     check_groups(groups, x.dimensions[3], array.shape[0], array.shape[1])
     size = window(node, array.shape[2:], x.dimensions[1:3])
-    real = _real(graph, x, 1.0, int(zeros[0][0]))
+    real = _real(graph, x, 1.0, 0)
+    if graph.has(node, 2):
+        if math.prod(graph.value(node.inputs[2]).shape) != 1:
+            raise reason("its image has several zero points", "import.onnx.zero-points")
+        point = _real(graph, graph.operand(node.inputs[2]), 1.0, 0)
+        real = Math(graph).sub(real, graph.reshaped(point, (1,)))
     bias = np.zeros(array.shape[0], np.float32)
     sums = convolved(graph, real, graph.value(name), bias, size, groups)
     result = graph.make("CAST", [sums], output=T.TENSOR_INT32)
@@ -304,7 +306,74 @@ def _dynamic(graph: Importing, node: Node) -> None:
     graph.give(node, graph.make("QUANTIZE", [zero], **as_bytes), "UINT8", (), at=2)
 
 
+def _expanded(kind: str, count: int) -> Lowering:
+    """An operator of ONNX Runtime on bytes: `count` tensors with scale and zero point, then those
+    of the output.
+    """
+
+    def lower(graph: Importing, node: Node) -> None:
+        inputs = [*node.inputs, *[""] * (3 * count + 2 - len(node.inputs))]
+        _between(graph, node, kind, inputs[: 3 * count], inputs[3 * count : 3 * count + 2])
+
+    return lower
+
+
+def _between(graph: Importing, node: Node, kind: str, inputs: list[str], output: list[str]) -> None:
+    """A float operator between DequantizeLinear and QuantizeLinear."""
+    old = int(node.attributes.get("opset", graph.opset)) < 13
+    if kind == "Softmax" and old is not (graph.opset < 13):
+        raise reason("it has the axis of another opset", "import.onnx.attribute")
+    if node.attributes.get("channels_last", 0):
+        raise reason("its images have their channels last", "import.onnx.attribute")
+    names = []
+    for at in range(0, len(inputs), 3):
+        names.append(graph.fresh())
+        parts = tuple(inputs[at : at + 3])
+        graph.lower(graph, Node(node.number, "DequantizeLinear", parts, (names[-1],), {}))
+    result = graph.fresh()
+    graph.lower(graph, Node(node.number, kind, tuple(names), (result,), node.attributes))
+    ends = (result, *output)
+    graph.lower(graph, Node(node.number, "QuantizeLinear", ends, node.outputs[:1], {}))
+
+
+def _linear_concat(graph: Importing, node: Node) -> None:
+    """QLinearConcat, whose first inputs are the scale and zero point of the output."""
+    _between(graph, node, "Concat", list(node.inputs[2:]), list(node.inputs[:2]))
+
+
+def _linear_gemm(graph: Importing, node: Node) -> None:
+    """QGemm in float32; the bias has the scale of the products."""
+    inputs = [*node.inputs, *[""] * (9 - len(node.inputs))]
+    names = []
+    for at in (0, 3):
+        names.append(graph.fresh())
+        parts = tuple(inputs[at : at + 3])
+        options = {"axis": 0 if node.attributes.get("transB", 0) else 1} if at else {}
+        graph.lower(graph, Node(node.number, "DequantizeLinear", parts, (names[-1],), options))
+    if inputs[6]:
+        product = graph.constant(inputs[1], "a scale") * graph.constant(inputs[4], "a scale")
+        bias = graph.constant(inputs[6], "its bias") * product
+        names.append(graph.fresh())
+        graph.fold(names[-1], bias.astype(np.float32))
+    result = graph.fresh()
+    graph.lower(graph, Node(node.number, "Gemm", tuple(names), (result,), node.attributes))
+    ends = (result, *inputs[7:9])
+    graph.lower(graph, Node(node.number, "QuantizeLinear", ends, node.outputs[:1], {}))
+
+
+RUNTIME = "com.microsoft."
+"""The domain of ONNX Runtime's operators."""
+
 LOWERINGS: dict[str, Lowering] = {
+    RUNTIME + "QGemm": _linear_gemm,
+    RUNTIME + "QLinearAdd": _expanded("Add", 2),
+    RUNTIME + "QLinearAveragePool": _expanded("AveragePool", 1),
+    RUNTIME + "QLinearConcat": _linear_concat,
+    RUNTIME + "QLinearGlobalAveragePool": _expanded("GlobalAveragePool", 1),
+    RUNTIME + "QLinearLeakyRelu": _expanded("LeakyRelu", 1),
+    RUNTIME + "QLinearMul": _expanded("Mul", 2),
+    RUNTIME + "QLinearSigmoid": _expanded("Sigmoid", 1),
+    RUNTIME + "QLinearSoftmax": _expanded("Softmax", 1),
     "ConvInteger": _conv_integer,
     "DynamicQuantizeLinear": _dynamic,
     "QLinearConv": _linear_conv,
