@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -170,6 +170,11 @@ check-exports: $(VENV)/ready-test ## exported vectors in LiteRT and ONNX Runtime
 # Every operator of .tflite files in its documented forms, next to LiteRT: about 3 minutes. OPERATIONS chooses.
 check-imports: $(VENV)/ready-test ## operators of .tflite files here and in LiteRT; OPERATIONS= chooses
 	$(PY) -m tests.formats.tflite.forms $(OPERATIONS)
+
+# The test cases of the package onnx, computed by imported models (20 s), and exported vectors imported again (2 min).
+check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, imported; OPERATIONS= chooses
+	$(PY) -m tests.formats.onnx $(OPERATIONS)
+	$(PY) -m tests.formats.onnx.returning
 
 # The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again

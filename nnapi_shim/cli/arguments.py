@@ -9,8 +9,8 @@ ModelPath = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A .tflite file or a capture, optionally followed by `#NAME` (signature, or model of "
-        "the capture) and `@INPUT=SIZE,SIZE...` (sizes of an input); or a Python file or "
+        help="A .tflite or .onnx file or a capture, optionally followed by `#NAME` (signature, or "
+        "model of the capture) and `@INPUT=SIZE,SIZE...` (sizes of an input); or a Python file or "
         "`module:attribute` with a model.",
     ),
 ]

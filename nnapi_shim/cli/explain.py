@@ -26,8 +26,8 @@ What = Annotated[
     str,
     typer.Argument(
         metavar="MODEL|OPERATION",
-        help="A .tflite file, a capture, a Python file or `module:attribute` with a model; or the "
-        "name of an operation, such as CONV_2D.",
+        help="A .tflite or .onnx file, a capture, a Python file or `module:attribute` with a "
+        "model; or the name of an operation, such as CONV_2D.",
     ),
 ]
 

@@ -16,6 +16,17 @@ Path = str | os.PathLike[str]
 Shapes = Mapping[str, Sequence[int]]
 
 
+def is_onnx(data: bytes, path: Path) -> bool:
+    """Whether a file is read as .onnx: by its name, or by its first bytes."""
+    if tflite_file.is_tflite(data):
+        return False
+    if os.fsdecode(path).lower().endswith(".onnx"):
+        return True
+    from nnapi_shim.formats.onnx.file import is_onnx
+
+    return is_onnx(data)
+
+
 @overload
 def load(  # noqa: D418
     path: Path,
@@ -45,7 +56,7 @@ def load(
     partial: bool = False,
     shapes: Shapes | None = None,
 ) -> "Model | PartialModel":
-    """The finished model of a file of TensorFlow Lite, or of a capture (docs/capture.md).
+    """The finished model of a .tflite or .onnx file, or of a capture (docs/capture.md).
 
         model = nnapi_shim.load("model.tflite")
         nnapi_shim.Compilation(model).run(image)
@@ -55,9 +66,10 @@ def load(
 
     signature: the name of a signature; by default the first. Models of captures are called "model
         1" and so on.
-    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express.
+    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express;
+        for .tflite files only.
     shapes: sizes of inputs by name, which replace the fixed or open sizes of the file; all other
-        dimensions are inferred. For .tflite files only.
+        dimensions are inferred. Open sizes of .onnx files must be given.
 
     Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and for operators
         that NNAPI cannot express, each with its reason; OSError for a file that cannot be read;
@@ -68,14 +80,23 @@ def load(
         from nnapi_shim.formats.capture import load_capture
 
         if shapes:
-            raise bad_data("shapes are of .tflite files; this is a capture", "import.shapes").at(
-                os.fspath(path)
-            )
+            raise bad_data(
+                "shapes are of .tflite and .onnx files; this is a capture", "import.shapes"
+            ).at(os.fspath(path))
         return load_capture(path, signature)
     try:
+        if is_onnx(data, path):
+            from nnapi_shim.formats.onnx import model as onnx_model
+
+            if signature is not None or partial:
+                raise bad_data(
+                    "signatures and partial models are of .tflite files", "import.onnx.options"
+                )
+            folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
+            return onnx_model.loaded(data, os.fsdecode(folder), shapes)
         if not tflite_file.is_tflite(data):
             raise bad_data(
-                "it is no file of a kind that is read: .tflite, captures", "import.file-kind"
+                "it is no file of a kind that is read: .tflite, .onnx, captures", "import.file-kind"
             )
         from nnapi_shim.formats.tflite import model
 

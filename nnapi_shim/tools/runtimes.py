@@ -70,7 +70,8 @@ def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    arrays = choose(len(session.get_inputs()))
+    chosen = choose(len(session.get_inputs()))
+    arrays = [_declared(i, array) for i, array in zip(session.get_inputs(), chosen, strict=True)]
     binding = session.io_binding()
     for argument, array in zip(session.get_inputs(), arrays, strict=True):
         binding.bind_cpu_input(argument.name, array)
@@ -84,6 +85,13 @@ def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:
     run = partial(session.run_with_iobinding, binding)
     run.needs = arrays  # type: ignore[attr-defined]
     return Ready(run, outputs)
+
+
+def _declared(argument: Any, array: Any) -> Any:
+    """An input with the int64 elements or the rank 0 that NNAPI does not have."""
+    if argument.type == "tensor(int64)":
+        array = array.astype("int64")
+    return array.reshape(()) if not argument.shape and array.size == 1 else array
 
 
 def _openvino(path: str, choose: Choose, threads: int) -> Ready:

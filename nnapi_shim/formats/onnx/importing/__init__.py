@@ -1,0 +1,1 @@
+"""Import of .onnx files: operators as NNAPI operations."""

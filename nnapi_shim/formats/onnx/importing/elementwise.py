@@ -1,0 +1,193 @@
+"""Element-wise operands of one layout: broadcasting, channels last, ranks above 4."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.onnx.file import Node
+from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
+from nnapi_shim.formats.onnx.importing.reason import reason
+from nnapi_shim.formats.onnx.importing.value import LAST, Value, picked
+from nnapi_shim.formats.tflite.importing.operations import NONE
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.operations.shapes import broadcast
+
+Lowering = Callable[[Importing, Node], None]
+"""Adds the operations of a node. Raises BAD_DATA with the reason if it cannot."""
+
+
+class Aligned:
+    """Operands that NNAPI broadcasts as the graph does, and how the result is stored."""
+
+    def __init__(self, graph: Importing, names: Sequence[str]) -> None:
+        values = [graph.value(name) for name in names]
+        self.shape = common(*(item.shape for item in values))
+        self.is_last = len(self.shape) == 4 and any(item.is_last for item in values)
+        self.sizes = self.shape
+        """Dimensions of the operation's output."""
+        if len(self.shape) > MOST_RANK and _are_whole(values, self.shape):
+            self.operands = [
+                graph.operand(item.name) if item.operand is None else item.operand
+                for item in values
+            ]
+        elif len(self.shape) > MOST_RANK:
+            groups = merged([item.shape for item in values], self.shape)
+            self.sizes = _grouped(self.shape, groups)
+            self.operands = [_merged(graph, item, self.shape, groups) for item in values]
+        elif self.is_last:
+            self.sizes = picked(self.shape, LAST)
+            self.operands = [_last(graph, item) for item in values]
+        else:
+            self.operands = [graph.operand(name) for name in names]
+
+    def give(self, graph: Importing, node: Node, operand: Operand, type: str) -> None:
+        """Make the result the output of a node."""
+        graph.give(node, operand, type, self.shape, is_last=self.is_last)
+
+
+def _are_whole(values: Sequence[Value], shape: tuple[int, ...]) -> bool:
+    """Whether operands of a high rank, such as inputs of the model, have all their dimensions."""
+    computed = [item for item in values if item.operand is not None]
+    others = [item for item in values if item.operand is None]
+    return all(item.operand and item.operand.dimensions == shape for item in computed) and all(
+        math.prod(item.shape) == 1 and item.rank <= MOST_RANK for item in others
+    )
+
+
+def common(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The broadcast shape."""
+    return tuple(broadcast(*shapes))
+
+
+def _last(graph: Importing, item: Value) -> Operand:
+    if math.prod(item.shape) == 1:
+        return graph.operand(item.name)
+    if item.rank == 4:
+        return graph.image(item.name)
+    shape = (1,) * (4 - item.rank) + item.shape
+    if item.array is not None:
+        array = item.array.reshape(shape).transpose(LAST)
+        return graph.constant_operand(item._replace(array=array, shape=array.shape))
+    return graph.moved(graph.reshaped(graph.operand(item.name), shape), LAST)
+
+
+def merged(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> list[list[int]]:
+    """Neighbouring axes in which each tensor is whole, or has size 1."""
+    groups: list[list[int]] = []
+    before: Any = None
+    for axis, size in enumerate(shape):
+        if size == 1:
+            pattern = before
+        else:
+            pattern = tuple(_size(own, axis - len(shape)) == size for own in shapes)
+        if groups and (pattern == before or before is None):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        before = pattern
+    return groups
+
+
+def _size(shape: tuple[int, ...], axis: int) -> int:
+    return shape[axis] if -axis <= len(shape) else 1
+
+
+def _grouped(shape: tuple[int, ...], groups: list[list[int]]) -> tuple[int, ...]:
+    sizes = tuple(math.prod(shape[axis] for axis in group) for group in groups)
+    if len(sizes) > MOST_RANK:
+        raise reason(
+            f"its {len(shape)} dimensions are {len(sizes)} when merged; NNAPI takes {MOST_RANK}",
+            "import.onnx.rank",
+        )
+    return sizes
+
+
+def _merged(
+    graph: Importing, item: Value, shape: tuple[int, ...], groups: list[list[int]]
+) -> Operand:
+    own = (1,) * (len(shape) - item.rank) + item.shape
+    sizes = tuple(math.prod(own[axis] for axis in group) for group in groups)
+    if len(sizes) > MOST_RANK:
+        _grouped(shape, groups)
+    if item.array is not None:
+        return graph.constant_operand(item._replace(array=item.array.reshape(sizes), shape=sizes))
+    return graph.reshaped(graph.elements(item.name), sizes)
+
+
+def number(operand: Operand, value: float) -> Array:
+    """A one-element constant of the type of an operand."""
+    return np.full(1, value, DTYPES[operand.type])
+
+
+class Math:
+    """Arithmetic of float operands, for functions that NNAPI lacks."""
+
+    def __init__(self, graph: Importing) -> None:
+        self.graph = graph
+
+    def _pair(self, kind: str, a: Any, b: Any) -> Operand:
+        like = a if isinstance(a, Operand) else b
+        inputs = [i if isinstance(i, Operand | np.ndarray) else number(like, i) for i in (a, b)]
+        fused = [] if kind in ("MAXIMUM", "MINIMUM", "POW", "LESS", "GREATER", "EQUAL") else [NONE]
+        result: Operand = self.graph.make(kind, [*inputs, *fused])
+        return result
+
+    def add(self, a: Any, b: Any) -> Operand:
+        """A + b."""
+        return self._pair("ADD", a, b)
+
+    def sub(self, a: Any, b: Any) -> Operand:
+        """A - b."""
+        return self._pair("SUB", a, b)
+
+    def mul(self, a: Any, b: Any) -> Operand:
+        """A * b."""
+        return self._pair("MUL", a, b)
+
+    def div(self, a: Any, b: Any) -> Operand:
+        """A / b."""
+        return self._pair("DIV", a, b)
+
+    def max(self, a: Any, b: Any) -> Operand:
+        """The larger one."""
+        return self._pair("MAXIMUM", a, b)
+
+    def min(self, a: Any, b: Any) -> Operand:
+        """The smaller one."""
+        return self._pair("MINIMUM", a, b)
+
+    def less(self, a: Any, b: Any) -> Operand:
+        """A < b."""
+        return self._pair("LESS", a, b)
+
+    def greater(self, a: Any, b: Any) -> Operand:
+        """A > b."""
+        return self._pair("GREATER", a, b)
+
+    def unary(self, kind: str, x: Operand) -> Operand:
+        """An operation of one operand."""
+        result: Operand = self.graph.make(kind, [x])
+        return result
+
+    def select(self, condition: Operand, a: Operand, b: Operand) -> Operand:
+        """A where the condition holds, else b; all of one shape."""
+        result: Operand = self.graph.make("SELECT", [condition, a, b])
+        return result
+
+    def full(self, like: Operand, value: float) -> Operand:
+        """A tensor of the dimensions of an operand, filled with a number."""
+        if like.type is T.TENSOR_FLOAT32 or like.type is T.TENSOR_INT32:
+            dtype: Any = float if like.type is T.TENSOR_FLOAT32 else int
+            return self.graph.filled(like.dimensions, dtype(value))
+        size = math.prod(like.dimensions) * DTYPES[like.type].itemsize
+        self.graph.room.take(size, "a constant")
+        return self.graph.model.constant(np.full(like.dimensions, value, DTYPES[like.type]))
+
+    def mean(self, x: Operand, axes: Sequence[int]) -> Operand:
+        """The mean over axes, which keep size 1."""
+        result: Operand = self.graph.make("MEAN", [x, np.array(axes, np.int32), 1])
+        return result

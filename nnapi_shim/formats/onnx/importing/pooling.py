@@ -1,0 +1,124 @@
+"""Pooling and resizing of images."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.onnx.file import Node
+from nnapi_shim.formats.onnx.importing.convolution import Window, give_image, image_of, window
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.graph import Importing
+from nnapi_shim.formats.onnx.importing.reason import reason
+from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
+from nnapi_shim.formats.tflite.importing.operations import NONE
+
+
+def _window(node: Node, size: tuple[int, ...], name: str = "kernel_shape") -> Window:
+    """The window; with ceil_mode it is moved beyond the end as often as it starts inside."""
+    found = window(node, tuple(node.attributes.get(name, ())), size)
+    if found.dilations != (1, 1):
+        raise reason("NNAPI's pooling has no dilation", "import.onnx.pool.dilation")
+    if not node.attributes.get("ceil_mode", 0) or node.attributes.get("auto_pad", "NOTSET") not in (
+        "NOTSET",
+        "VALID",
+    ):
+        return found
+    pads = list(found.pads)
+    for axis in (0, 1):
+        n, k, s = size[axis], found.kernel[axis], found.strides[axis]
+        before, after = pads[axis], pads[axis + 2]
+        count = -(-(n + before + after - k) // s) + 1
+        if (count - 1) * s >= n + before:
+            count -= 1
+        pads[axis + 2] = max((count - 1) * s + k - n - before, 0)
+        if (count - 1) * s + k < n + before:  # the last rows are left out
+            pads[axis + 2] = 0
+    return found._replace(pads=(pads[0], pads[1], pads[2], pads[3]))
+
+
+def _pooled(graph: Importing, x: Operand, kind: str, found: Window) -> Operand:
+    inputs: list[Any] = [x, *found.sides, *found.steps, *reversed(found.kernel), NONE]
+    result: Operand = graph.make(kind, inputs)
+    return result
+
+
+def _max_pool(graph: Importing, node: Node) -> None:
+    item = graph.value(node.inputs[0])
+    if item.type not in (*FLOATS, *BYTES):
+        raise reason(f"its input is {item.type}", "import.onnx.type")
+    graph.require_unread(node, 1, "the positions of the maxima")
+    x = image_of(graph, node.inputs[0])
+    result = _pooled(graph, x, "MAX_POOL_2D", _window(node, x.dimensions[1:3]))
+    give_image(graph, node, result, item.type, item.rank)
+
+
+def _average_pool(graph: Importing, node: Node) -> None:
+    """AveragePool; pads that are counted are zeros of the image."""
+    item = graph.value(node.inputs[0])
+    if item.type not in FLOATS:
+        raise reason(f"its input is {item.type}", "import.onnx.type")
+    x = image_of(graph, node.inputs[0])
+    found = _window(node, x.dimensions[1:3])
+    if node.attributes.get("count_include_pad", 0) and any(found.pads):
+        own = window(node, tuple(node.attributes.get("kernel_shape", ())), x.dimensions[1:3]).pads
+        pads = np.array([(0, 0), (own[0], own[2]), (own[1], own[3]), (0, 0)], np.int32)
+        x = graph.make("PAD", [x, pads])
+        rest = tuple(max(n - m, 0) for n, m in zip(found.pads, own, strict=True))
+        found = found._replace(pads=(rest[0], rest[1], rest[2], rest[3]))
+    result = _pooled(graph, x, "AVERAGE_POOL_2D", found)
+    give_image(graph, node, result, item.type, item.rank)
+
+
+def _over_image(kind: str) -> Lowering:
+    """The mean or maximum of all of an image."""
+
+    def lower(graph: Importing, node: Node) -> None:
+        item = graph.value(node.inputs[0])
+        if item.type not in FLOATS and not (kind == "REDUCE_MAX" and item.type in BYTES):
+            raise reason(f"its input is {item.type}", "import.onnx.type")
+        if item.rank > 4:
+            n, depth, *rest = item.shape
+            operand = graph.reshaped(graph.elements(node.inputs[0]), (n, depth, int(np.prod(rest))))
+            result = _reduced(graph, kind, operand, [2])
+            shape = (n, depth, *[1] * len(rest))
+            graph.give(node, result, item.type, shape)
+            return
+        x = image_of(graph, node.inputs[0])
+        result = _reduced(graph, kind, x, [1, 2])
+        give_image(graph, node, result, item.type, item.rank)
+
+    return lower
+
+
+def _reduced(graph: Importing, kind: str, x: Operand, axes: list[int]) -> Operand:
+    if kind == "MEAN":
+        return Math(graph).mean(x, axes)
+    result: Operand = graph.make(kind, [x, np.array(axes, np.int32), True])
+    return result
+
+
+def _lp_pool(graph: Importing, node: Node) -> None:
+    """LpPool with p = 2: the root of the mean of squares times the elements of the window."""
+    item = graph.value(node.inputs[0])
+    if int(node.attributes.get("p", 2)) != 2 or item.type not in FLOATS:
+        raise reason("p is not 2", "import.onnx.attribute")
+    x = image_of(graph, node.inputs[0])
+    found = _window(node, x.dimensions[1:3])
+    top, left, bottom, right = found.pads
+    if any(found.pads):
+        x = graph.make(
+            "PAD", [x, np.array([(0, 0), (top, bottom), (left, right), (0, 0)], np.int32)]
+        )
+    pooled = _pooled(graph, x, "L2_POOL_2D", found._replace(pads=(0, 0, 0, 0)))
+    count = float(found.kernel[0] * found.kernel[1]) ** 0.5
+    give_image(graph, node, Math(graph).mul(pooled, count), item.type, item.rank)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": _over_image("MEAN"),
+    "GlobalMaxPool": _over_image("REDUCE_MAX"),
+    "LpPool": _lp_pool,
+    "MaxPool": _max_pool,
+}

@@ -1,0 +1,71 @@
+"""Reads the bytes of an .onnx file as a model."""
+
+from collections.abc import Mapping, Sequence
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.onnx.file import Argument, read
+from nnapi_shim.formats.onnx.importing.model import Sizes, imported
+
+Shapes = Mapping[str, Sequence[int]]
+"""Name of an input -> its sizes."""
+
+
+def loaded(data: bytes, folder: str | None, shapes: Shapes | None = None) -> Model:
+    """The model of a file; see `nnapi_shim.load`."""
+    file = read(data, folder)
+    return imported(file, sized(file.graph.inputs, shapes or {}))
+
+
+def sized(inputs: Sequence[Argument], shapes: Shapes) -> Sizes:
+    """The dimensions of all inputs.
+
+    Raises BAD_DATA for an unknown input, for another rank, for sizes that are not integers from 1,
+    and for open dimensions without a size.
+    """
+    known = {item.name: item for item in inputs}
+    for name in shapes:
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise bad_data(
+                f"shapes: input {name!r} does not exist; the model has {listed}",
+                "import.onnx.shapes.input",
+            )
+    return {name: _size(item, shapes) for name, item in known.items()}
+
+
+def _size(item: Argument, shapes: Shapes) -> tuple[int, ...]:
+    name = item.name
+    if name in shapes:
+        given = shapes[name]
+        sizes = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if not all(type(size) is int and 0 < size < 2**31 for size in sizes):
+            raise bad_data(
+                f"shapes: input {name!r} is given {given!r}; sizes are integers from 1",
+                "import.onnx.shapes.sizes",
+            )
+        if item.shape is not None and len(sizes) != len(item.shape):
+            raise bad_data(
+                f"shapes: input {name!r} is given {list(sizes)}; in the file it has "
+                f"{len(item.shape)} dimensions, {_shown(item)}",
+                "import.onnx.shapes.rank",
+            )
+        return sizes
+    if item.shape is None:
+        raise bad_data(
+            f"input {name!r} has no dimensions in the file; load(path, shapes={{{name!r}: (...)}}) "
+            "states them",
+            "import.onnx.shapes.open",
+        )
+    if not all(isinstance(size, int) and 0 < size < 2**31 for size in item.shape):
+        example = ", ".join(str(size if isinstance(size, int) else 1) for size in item.shape)
+        raise bad_data(
+            f"input {name!r} has the dimensions {_shown(item)}, of which not all are known sizes; "
+            f"load(path, shapes={{{name!r}: ({example},)}}) states them",
+            "import.onnx.shapes.open",
+        )
+    return tuple(int(size) for size in item.shape)
+
+
+def _shown(item: Argument) -> str:
+    return "[" + ", ".join(str(size) or "?" for size in item.shape or ()) + "]"
