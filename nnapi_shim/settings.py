@@ -66,6 +66,13 @@ class Setting(NamedTuple):
             return self.default
         return value
 
+    def put(self, value: str | None) -> str | None:
+        """Set the variable, or remove it for None; returns what it was, to put it back."""
+        before = os.environ.pop(self.name, None)
+        if value is not None:
+            os.environ[self.name] = value
+        return before
+
     @property
     def origin(self) -> str:
         """The source of the value: `default` or `environment`."""
