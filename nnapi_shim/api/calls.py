@@ -105,7 +105,7 @@ class ModelCalls(WholeModel):
             self.runtime.set_operand_value(index, 0, 0)
             item.value, item.is_omitted = None, True
             return
-        array = elements(value, item.type)
+        array = elements(value, item.type, item.scale)
         if item.is_known and array.shape != item.dimensions:
             message = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
             raise self.runtime.named(bad_data(message, "model.set-operand-value.dimensions"))

@@ -164,7 +164,8 @@ class Compilation:
 
         inputs, named: one for each of `inputs`, by position or by name (`input_names`). Arrays,
             tensors (DLPack) and buffers are read in place, or converted if necessary; a buffer
-            takes the dimensions of its input. None omits an input.
+            takes the dimensions of its input. Floats for a quantized input are refused:
+            `nnapi_shim.quantize` converts them. None omits an input.
         out: arrays, tensors or buffers to write the outputs to, one for each; None for a new array.
         intermediates: True to return the values of all operands, as `intermediates` does.
 

@@ -87,7 +87,7 @@ class Model(ModelCalls, Methods):
             kind = OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL
         else:
             kind = natural_type(value)
-        array = elements(value, kind)
+        array = elements(value, kind, scale)
         operand = self.add_operand(kind, array.shape, scale, zero_point, name=name)
         if scales is not None:
             self.set_operand_symm_per_channel_quant_params(operand, channel_dim, scales)
