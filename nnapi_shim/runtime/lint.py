@@ -7,7 +7,7 @@ operand, and a refused operation is left out while its outputs count as written.
 from collections.abc import Callable, Iterator, Sequence
 
 from nnapi_shim import address, log
-from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import decoded
@@ -15,7 +15,7 @@ from nnapi_shim.hints import Any, Protocol
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
-from nnapi_shim.runtime.draft import Draft, DraftOperand
+from nnapi_shim.runtime.draft import Draft, DraftOperand, value_freed
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
@@ -136,6 +136,36 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     return None
 
 
+def remember_value(draft: Draft, index: int) -> None:
+    """Keep a checksum of a value that is read at finish; raises BAD_DATA if it cannot be read."""
+    where, length = draft.operands[index].value
+    if not address.is_readable(where, length):
+        draft.operands[index].value = b""
+        message = f"operand {index}: not all of the {length} bytes at {where:#x} can be read"
+        error = bad_data(message, "model.set-operand-value.unreadable")
+        raise error.about(Place("operand", index))
+    draft.checksums[index] = hash(address.read(where, length))
+
+
+def _changed_values(draft: Draft) -> Iterator[NnapiError]:
+    """Errors of constants whose bytes are not those of setOperandValue any more."""
+    for index, checksum in draft.checksums.items():
+        value = draft.operands[index].value
+        if not isinstance(value, tuple):
+            continue  # set again, to another value
+        where, length = value
+        if not address.is_readable(where, length):
+            yield value_freed(index, where, length)
+        elif hash(address.read(where, length)) != checksum:
+            message = (
+                f"operand {index}: its value, {length} bytes at {where:#x}, has changed, or was "
+                "freed, after ANeuralNetworksModel_setOperandValue; values of more than 128 bytes "
+                "are read at finish (docs/debugging.md, Constants)"
+            )
+            error = bad_data(message, "model.finish.value-changed")
+            yield error.about(Place("operand", index))
+
+
 def _log_error(method: str, error: NnapiError) -> None:
     """Log the error of a method that builds a model."""
     words = method.split("_")
@@ -170,7 +200,8 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
 
     Errors of computations are logged as warnings, and finish succeeds.
     """
-    own = [model.named(error) for error in model.draft.problems()]
+    found = (*_changed_values(model.draft), *model.draft.problems())
+    own = [model.named(error) for error in found]
     errors = [*model.refused, *own]
     if not errors:
         for error in refused_values(model.draft.build().own):

@@ -207,6 +207,10 @@ class Model:
             operand.value = address.read(where, length)
         else:
             operand.value = (where, length)
+            if self.goes_on:
+                from nnapi_shim.runtime import lint
+
+                lint.remember_value(self.draft, index)
 
     @while_building
     def set_operand_value_from_memory(

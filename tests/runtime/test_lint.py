@@ -79,6 +79,47 @@ def test_values_that_a_computation_refuses():
         nnapi_shim.Compilation(model).run(np.zeros((2, 3), np.float32))
 
 
+def unfinished(monkeypatch):
+    """A model with LINT, before finish; the value of its constant."""
+    monkeypatch.setenv("NNAPI_SHIM_LINT", "1")
+    model = nnapi_shim.Model()
+    weights = np.ones(1000, np.float32)
+    x = model.input("TENSOR_FLOAT32", [1000])
+    model.outputs(model.operation("ADD", [x, model.constant(weights, name="weights"), 0]))
+    return model, weights
+
+
+def test_constants_that_change_before_finish(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    weights[999] += 1
+    with pytest.raises(NnapiError, match=r"weights.*4000 bytes at 0x\w+, has changed") as caught:
+        model.finish()
+    assert caught.value.rule == "model.finish.value-changed"
+
+
+def test_constants_that_do_not_change(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    weights[0] += 1
+    weights[0] -= 1
+    model.finish()
+
+
+def test_a_value_that_is_set_again_counts(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    other = np.zeros(1000, np.float32)
+    model.set_operand_value(1, other)
+    weights[0] += 1
+    model.finish()
+
+
+def test_unreadable_values_with_lint(monkeypatch):
+    model, _ = unfinished(monkeypatch)
+    with pytest.raises(NnapiError) as caught:
+        model.runtime.set_operand_value(1, 4096, 4000)
+        model.finish()
+    assert caught.value.rule == "model.set-operand-value.unreadable"
+
+
 C_PROGRAM = """
 import ctypes, struct, sys
 library = ctypes.CDLL(sys.argv[1])
