@@ -127,8 +127,9 @@ LINT = Setting(
     "NNAPI_SHIM_LINT",
     "0",
     "1: calls that build a model report a refusal and return NO_ERROR, so that building goes on; "
-    "finish reports all errors of the model and then fails; for a model without errors, finish "
-    "warns of computations that fail for all inputs",
+    "finish reports all errors of the model and then fails; addOperation and finish warn of "
+    "computations that fail for all inputs; constants that are freed or changed before finish, and "
+    "padding schemes that do not exist, are errors",
     ("0", "1"),
 )
 BREAK = Setting(  # read in native/message.c

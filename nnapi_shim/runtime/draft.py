@@ -61,7 +61,8 @@ class Draft:
 
     excused: operands that need no value, because the call that sets it was refused;
     placeholders: operands that replace refused ones; refused_operations: the number of operations
-    left out; checksums: of constants that are read at finish, by operand (see runtime/lint.py).
+    left out; checksums: of constants that are read at finish, by operand; reported: operation and
+    rule of what was logged about values (see runtime/lint.py).
     """
 
     def __init__(self) -> None:
@@ -74,6 +75,7 @@ class Draft:
         self.placeholders: set[int] = set()
         self.refused_operations = 0
         self.checksums: dict[int, int] = {}
+        self.reported: set[tuple[object, str]] = set()
 
     # Rules
 

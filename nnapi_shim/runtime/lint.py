@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from nnapi_shim import address, log
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hints import Any, Protocol
-from nnapi_shim.operations import bound_operand, bound_operation
-from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations import bound_operand, bound_operation, shapes
 from nnapi_shim.operations.resolve import resolve
 from nnapi_shim.runtime.draft import Draft, DraftOperand, value_freed
 from nnapi_shim.runtime.referenced import Part
@@ -88,17 +87,52 @@ class _UnknownError(Exception):
 
 
 def _resolve(
-    item: hal.Operation, operands: Sequence[BoundOperand], value_of: Callable[[int, bool], Any]
+    item: hal.Operation,
+    operands: Any,
+    value_of: Callable[[int, bool], Any],
 ) -> None:
-    """Check an operation with its inputs, and set the dimensions of its outputs."""
+    """Check an operation with its inputs, and set the dimensions of its outputs.
+
+    operands: BoundOperand by index.
+    """
     if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
         raise _UnknownError
     if not isinstance(item.type, OperationType):  # of an extension
         raise _UnknownError
     op = bound_operation(item, operands, value_of, operands.__getitem__)
-    resolve(op)
+    shapes.strict.is_on = True
+    try:
+        resolve(op)
+    finally:
+        shapes.strict.is_on = False
     if op.match.operation.data_dependent:
         raise _UnknownError
+
+
+def _refused_values_of(draft: Draft, item: hal.Operation) -> Iterator[NnapiError]:
+    """The error of one operation that follows from what is declared so far."""
+    indexes = {*item.inputs, *item.outputs}
+    operands = {index: bound_operand(index, draft.operands[index]) for index in indexes}
+
+    def value_of(index: int, is_value: bool) -> Any:
+        operand = draft.operands[index]
+        if operand.lifetime is L.NO_VALUE:
+            return None
+        if not is_value:
+            if not hal.is_known(operand.type, operand.dimensions):
+                raise _UnknownError
+            return operands[index]
+        if operand.lifetime is not L.CONSTANT_COPY:
+            raise _UnknownError
+        value = operand.value
+        return decoded(operand.type, address.read(*value) if isinstance(value, tuple) else value)
+
+    try:
+        _resolve(item, operands, value_of)
+    except _UnknownError:
+        return
+    except NnapiError as error:
+        yield error.at(Place("operation", item.number, OperationType(item.type).name))
 
 
 # Calls that go on
@@ -110,14 +144,19 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     if name == "finish":
         _finish(model, method)
         return None
+    draft = model.draft
     try:
-        return method(model, *arguments)
+        result = method(model, *arguments)
+        if name == "add_operation":
+            for error in _refused_values_of(draft, draft.operations[-1]):
+                draft.reported.add(_key(error))
+                _report(model, name, error)
+        return result
     except NnapiError as refusal:
         error = model.named(refusal)
-        if not _follows(model.draft, name, arguments):
+        if not _follows(draft, name, arguments):
             _log_error(name, error)
             model.refused.append(error)
-    draft = model.draft
     if name == "add_operand":
         draft.operands.append(DraftOperand(OperandType.TENSOR_FLOAT32, (), 0.0, 0))
         index = len(draft.operands) - 1
@@ -134,6 +173,20 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     elif arguments:
         draft.excused.add(arguments[0])
     return None
+
+
+def _key(error: NnapiError) -> tuple[object, str]:
+    return error.place("operation"), error.rule
+
+
+def _report(model: Linted, method: str, error: NnapiError) -> None:
+    """Log what follows from values: an error of lint alone, or of every computation."""
+    named = model.named(error)
+    if error.code is ResultCode.BAD_DATA:
+        _log_error(method, named)
+        model.refused.append(named)
+    else:
+        _warn_of_computations(named)
 
 
 def remember_value(draft: Draft, index: int) -> None:
@@ -205,9 +258,12 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
     errors = [*model.refused, *own]
     if not errors:
         for error in refused_values(model.draft.build().own):
-            _warn_of_computations(model.named(error))
-        method(model)
-        return
+            if _key(error) not in model.draft.reported:
+                _report(model, "finish", error)
+        if not model.refused:
+            method(model)
+            return
+        errors = [*model.refused]
     model.state = "invalid"
     for error in own:
         _log_error("finish", error)
