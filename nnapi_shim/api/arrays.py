@@ -18,7 +18,7 @@ DTYPES = {type: np.dtype(code) for type, code in STRUCT_CODES.items()} | {
 }
 """Element type of every operand type that has contents."""
 
-_TENSORS = {
+TENSOR_TYPES = {
     "float32": T.TENSOR_FLOAT32,
     "float64": T.TENSOR_FLOAT32,
     "float16": T.TENSOR_FLOAT16,
@@ -30,7 +30,7 @@ _TENSORS = {
     "uint16": T.TENSOR_QUANT16_ASYMM,
     "int16": T.TENSOR_QUANT16_SYMM,
 }
-_SCALARS = {
+SCALAR_TYPES = {
     "float32": T.FLOAT32,
     "float64": T.FLOAT32,
     "float16": T.FLOAT16,
@@ -58,7 +58,7 @@ def natural_type(value: ArrayLike) -> T:
     and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
     """
     array = as_array(value)
-    types = _TENSORS if array.ndim else _SCALARS
+    types = TENSOR_TYPES if array.ndim else SCALAR_TYPES
     if array.dtype.name not in types:
         what = "tensors" if array.ndim else "scalars"
         raise bad_data(

@@ -250,12 +250,24 @@ class Compilation:
             if name not in remaining:
                 if name in self.input_names:
                     raise bad_data(f"input {name!r} is given twice", "compilation.run.input-twice")
+                self._require_unique(name)
                 raise unknown("input", name, list(self.input_names))
         missing = [name for name in remaining if name not in named]
         if missing:
             message = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
             raise bad_data(message, "compilation.run.input-missing")
         return [*inputs, *(named[name] for name in remaining)]
+
+    def _require_unique(self, name: str) -> None:
+        """Raise BAD_DATA for a name of several inputs."""
+        own = [at for at, argument in enumerate(self.inputs) if argument.name == name]
+        if len(own) > 1:
+            given = " and ".join(self.input_names[at] for at in own)
+            raise bad_data(
+                f"{len(own)} inputs have the name {name!r}; give each a name of its own, or pass "
+                f"them as {given}",
+                "compilation.run.input-name-twice",
+            )
 
     def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
         """The outputs of `run`."""

@@ -116,7 +116,9 @@ class Draft:
         """All errors that finish reports, in the order of its checks."""
         if not self.operands or not (self.operations or self.refused_operations):
             yield bad_data(
-                "a model needs at least one operand and one operation", "model.finish.empty"
+                f"the model has {len(self.operands)} operands and {len(self.operations)} "
+                "operations; it needs at least one operand and one operation",
+                "model.finish.empty",
             )
             return
         for index, operand in enumerate(self.operands):

@@ -205,7 +205,10 @@ class Execution(Preparation):
         if isinstance(error, NnapiError):
             named = self.compilation.explained(error)
             if named is not error:
-                raise named from None
+                try:
+                    raise named from None
+                finally:
+                    del named, error  # a traceback that refers to itself keeps all arguments alive
 
     def _run(self) -> None:
         """Run the bound execution; raises its error."""

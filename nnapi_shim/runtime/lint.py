@@ -15,6 +15,7 @@ from nnapi_shim.hints import Any, Protocol
 from nnapi_shim.operations import bound_operand, bound_operation, shapes
 from nnapi_shim.operations.resolve import resolve
 from nnapi_shim.runtime.draft import Draft, DraftOperand, value_freed
+from nnapi_shim.runtime.naming import function_of
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
@@ -221,12 +222,9 @@ def _changed_values(draft: Draft) -> Iterator[NnapiError]:
 
 def _log_error(method: str, error: NnapiError) -> None:
     """Log the error of a method that builds a model."""
-    words = method.split("_")
-    prefix, header = "ANeuralNetworksModel_", "android/NeuralNetworks.h"
-    if method == "set_operand_name":
-        prefix, header = "nnapi_shim_", "nnapi_shim.h"
-    function = prefix + words[0] + "".join(word.title() for word in words[1:])
-    see = f"{function} in {header}"
+    function = function_of(method)
+    is_own = function.startswith("nnapi_shim_")
+    see = f"{function} in {'nnapi_shim.h' if is_own else 'android/NeuralNetworks.h'}"
     log.error(
         f"{function}: {error} [{error.rule}]",
         {"function": function, **error.as_dict(), "see": see},
@@ -265,9 +263,10 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
             return
         errors = [*model.refused]
     model.state = "invalid"
-    for error in own:
-        _log_error("finish", error)
     first, *others = errors
+    for error in own:
+        if error is not first:  # which is raised
+            _log_error("finish", error)
     if others:
         message = f"{first.message} (and {len(others)} more)"
         first = first.worded(message)
