@@ -83,7 +83,9 @@ class Processor:
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """An environment variable of the library. origin: `default` or `environment`."""
+    """An environment variable of the library. origin: `default`, `environment`, or the path
+    of the settings file.
+    """
 
     name: str
     value: str
