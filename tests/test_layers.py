@@ -24,6 +24,7 @@ OPEN = {
     "signals",
     "hints",
     "limits",
+    "units",
 }
 
 RIGHT_OF = {
@@ -50,6 +51,7 @@ RIGHT_OF = {
     "signals": set(),
     "hints": set(),
     "limits": {"hal"},
+    "units": set(),
     "handles": {"hal"},
     "capi": {"api"},
     "__main__": {"cli"},

@@ -7,6 +7,7 @@ from html import escape
 from nnapi_shim.api.html import MOST_ROWS, Row, html_table
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.log import one_line
+from nnapi_shim.units import count
 
 _MOST_KINDS = 4
 """The most kinds of operations in a one-line summary."""
@@ -17,7 +18,7 @@ def operand_text(operand: OperandView) -> str:
     if operand.is_omitted:
         return "omitted"
     if operand.subgraph is not None:
-        return f"model of {len(operand.subgraph.operations)} operations"
+        return f"model of {count(len(operand.subgraph.operations), 'operation')}"
     if operand.is_scalar and operand.value is not None:
         return str(operand.value.item())
     name = f" '{operand.name}'" if operand.name else ""
@@ -41,12 +42,13 @@ def signature(graph: GraphView) -> str:
 def counts(graph: GraphView) -> str:
     """The numbers of operands and operations, and the most frequent kinds of operations."""
     kinds = Counter(item.name for item in graph.operations)
-    shown = [f"{count} {name}" for name, count in kinds.most_common(_MOST_KINDS)]
+    shown = [f"{times} {name}" for name, times in kinds.most_common(_MOST_KINDS)]
     rest = len(kinds) - len(shown)
     if rest > 0:
         shown.append(f"{rest} other kinds")
     suffix = f" ({', '.join(shown)})" if shown else ""
-    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{suffix}"
+    operands = count(len(graph.operands), "operand")
+    return f"{operands}, {count(len(graph.operations), 'operation')}{suffix}"
 
 
 def rows(graph: GraphView) -> Iterator[Row]:

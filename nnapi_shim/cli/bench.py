@@ -4,18 +4,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, PictureFile, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import (
+    Devices,
+    Force,
+    Inputs,
+    ModelPath,
+    PictureFile,
+    Resize,
+    Seed,
+    names,
+)
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
-    count,
-    duration,
     progress,
-    size,
+    require_json,
     write,
     write_json,
     write_table,
 )
+from nnapi_shim.units import count, duration, number, rounded, size
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.bench import Bench
@@ -25,10 +34,7 @@ if TYPE_CHECKING:
 def bench(
     model: ModelPath,
     devices: Devices = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
-    ] = None,
+    inputs: Inputs = None,
     seconds: Annotated[
         float,
         typer.Option("--seconds", min=0.001, max=86400, help="Time of each measurement."),
@@ -46,6 +52,7 @@ def bench(
         list[str] | None,
         typer.Option(
             "--peer",
+            autocompletion=completion.peers,
             metavar="litert|onnxruntime|openvino",
             help="Also measure another runtime, in turns.",
         ),
@@ -53,11 +60,11 @@ def bench(
     peer_threads: Annotated[
         int, typer.Option("--peer-threads", min=1, help="Threads of one run of a peer.")
     ] = 1,
-    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    resize: Resize = False,
+    seed: Seed = 0,
     picture: PictureFile = None,
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Measure latency, throughput and memory of a model, and compare it with other runtimes.
 
@@ -69,6 +76,7 @@ def bench(
     from nnapi_shim.tools.bench import bench as measure
     from nnapi_shim.tools.inputs import Picture
 
+    require_json(as_json, force)
     require_drawable(picture, force)
     with progress() as tell:
         report = measure(
@@ -87,7 +95,7 @@ def bench(
         )
     draw(report, picture, force)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         _show(report)
 
@@ -124,7 +132,7 @@ def _show(report: "Bench") -> None:
         near = (
             ""
             if peer.largest_difference is None
-            else f"; outputs differ by at most {peer.largest_difference:.3g}"
+            else f"; outputs differ by at most {number(peer.largest_difference, 3)}"
         )
         is_whole = len(peer.ratios) == ROUNDS
         cut = "" if is_whole else f" (fewer than {ROUNDS}: the time or the runs were used up)"
@@ -139,7 +147,7 @@ def _show(report: "Bench") -> None:
         [
             (
                 item.threads,
-                f"{item.runs_per_second:.4g}",
+                rounded(item.runs_per_second, 4),
                 duration(item.latency.p50),
                 duration(item.latency.p99),
             )

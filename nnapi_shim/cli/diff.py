@@ -4,9 +4,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Force, ModelPath, PictureFile, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import (
+    BUILT_IN,
+    AbsoluteTolerance,
+    Force,
+    Inputs,
+    ModelPath,
+    PictureFile,
+    RelativeTolerance,
+    Resize,
+    Seed,
+    StepTolerance,
+    two_devices,
+)
 from nnapi_shim.cli.chart import draw, require_drawable
-from nnapi_shim.cli.output import AsJson, progress, shortened, write, write_json, write_table
+from nnapi_shim.cli.output import (
+    AsJson,
+    progress,
+    require_json,
+    shortened,
+    write,
+    write_json,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
@@ -17,16 +38,17 @@ DIFFERENT = 1
 
 def diff(
     model: ModelPath,
-    devices: Annotated[
-        str,
-        typer.Option(
-            "--devices", metavar="A,B", help="The two devices; errors are of A relative to B."
-        ),
-    ] = "nnapi-cpu,nnapi-reference",
-    inputs: Annotated[
+    device: Annotated[
         list[str] | None,
-        typer.Option("--inputs", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            autocompletion=completion.devices,
+            help="The two devices, in two options or as A,B; errors are of A relative to B. "
+            f"Default: {','.join(BUILT_IN)}.",
+        ),
     ] = None,
+    inputs: Inputs = None,
     isolated: Annotated[
         bool,
         typer.Option(
@@ -35,42 +57,31 @@ def diff(
             "that causes an error.",
         ),
     ] = False,
-    absolute: Annotated[
-        float, typer.Option("--atol", min=0, help="Absolute tolerance of floats.")
-    ] = 1e-4,
-    relative: Annotated[
-        float, typer.Option("--rtol", min=0, help="Relative tolerance of floats.")
-    ] = 1e-4,
-    steps: Annotated[
-        int, typer.Option("--steps", min=0, help="Tolerance of quantized values, in steps.")
-    ] = 0,
-    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    absolute: AbsoluteTolerance = 1e-4,
+    relative: RelativeTolerance = 1e-4,
+    steps: StepTolerance = 0,
+    resize: Resize = False,
+    seed: Seed = 0,
     picture: PictureFile = None,
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Compare the results of two devices, operation by operation; exit code 1 if they differ.
 
-    Example: nnapi-shim diff model.tflite --devices npu,nnapi-reference --isolated
+    Example: nnapi-shim diff model.tflite --device npu,nnapi-reference --isolated
     """
-    from nnapi_shim.errors import bad_data
     from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.diff import diff as find
     from nnapi_shim.tools.inputs import Picture
 
-    chosen = names(devices) or []
-    if len(chosen) != 2:
-        raise bad_data(
-            f"--devices names {len(chosen)} devices; there must be two, such as a,b",
-            "tool.diff.devices-option",
-        )
+    a, b = two_devices(device)
+    require_json(as_json, force)
     require_drawable(picture, force)
     with progress() as tell:
         report = find(
             model,
-            chosen[0],
-            chosen[1],
+            a,
+            b,
             inputs or (),
             isolated=isolated,
             tolerance=Tolerance(absolute, relative, steps),
@@ -80,7 +91,7 @@ def diff(
         )
     draw(report, picture, force)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         _show(report)
     if not report.is_same:

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import Devices, Force, Inputs, ModelPath, names, two_devices
+from nnapi_shim.cli.completion import COLOURS
 from nnapi_shim.cli.output import progress, write
 
 if TYPE_CHECKING:
     from nnapi_shim.api.model import Model
     from nnapi_shim.formats.output_file import Target
     from nnapi_shim.pictures.shades import Shades
-
-COLOURS = ("device", "partition", "time", "error", "none")
-BUILT_IN = "nnapi-cpu,nnapi-reference"
 
 
 def graph(
@@ -46,6 +45,7 @@ def graph(
             "--colour",
             "--color",
             metavar="BY",
+            autocompletion=completion.among(COLOURS),
             help=f"Property that colours nodes: {', '.join(COLOURS)}.",
         ),
     ] = None,
@@ -59,10 +59,7 @@ def graph(
     isolated: Annotated[
         bool, typer.Option("--isolated", help="Compare each operation alone, as in `diff`.")
     ] = False,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
-    ] = None,
+    inputs: Inputs = None,
     device: Devices = None,
     port: Annotated[
         int | None,
@@ -171,16 +168,10 @@ def _shades(
     devices: list[str] | None,
 ) -> "list[Shades]":
     """The colours by device, partition and the requested measurements."""
-    from nnapi_shim.errors import bad_data
     from nnapi_shim.pictures import measured
     from nnapi_shim.tools.explain import explain
 
-    compared = names(BUILT_IN if diff is None else diff) or []
-    if len(compared) != 2:
-        raise bad_data(
-            f"--diff names {len(compared)} devices; there must be two, such as a,b",
-            "tool.graph.diff-option",
-        )
+    compared = two_devices(diff)
     explained = explain(model, devices)
     all_shades = [measured.devices(explained), measured.partitions(explained)]
     with progress() as tell:

@@ -1,6 +1,6 @@
 """Conversion of reports of nnapi_shim.tools to colours of operations."""
 
-from nnapi_shim.pictures.shades import Shades
+from nnapi_shim.pictures.shades import MICROSECONDS, Shades
 from nnapi_shim.tools.diff import Diff
 from nnapi_shim.tools.explain import Explanation
 from nnapi_shim.tools.profile import Profile
@@ -28,7 +28,7 @@ def times(profile: Profile) -> Shades:
     microseconds = {
         item.number: item.seconds * 1e6 for item in profile.operations if item.seconds is not None
     }
-    return Shades("time", "time in a run", "µs", microseconds)
+    return Shades("time", "time in a run", MICROSECONDS, microseconds)
 
 
 def errors(comparison: Diff) -> Shades:

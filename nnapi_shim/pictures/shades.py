@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from nnapi_shim.units import duration, number
+
 GRADIENT = ((0.0, "#fff7e0"), (0.5, "#fdbb63"), (1.0, "#e4572e"))
 """Share of the range -> colour."""
 DISTINCT = (
@@ -21,6 +23,7 @@ DISTINCT = (
     "#8fb6dd",
     "#cfcfcf",
 )
+MICROSECONDS = "\u00b5s"
 WHITE, INK = "#ffffff", "#1a1a1a"
 """Colour of operations without a value; colour of text."""
 
@@ -78,7 +81,9 @@ class Shades:
 
     def written(self, value: float) -> str:
         """A number with its unit."""
-        return f"{value:.3g} {self.unit}".rstrip()
+        if self.unit == MICROSECONDS:
+            return duration(value * 1e-6, MICROSECONDS)
+        return f"{number(value, 3)} {self.unit}".rstrip()
 
 
 def gradient(share: float) -> str:

@@ -15,6 +15,7 @@ from nnapi_shim.pictures import wording
 from nnapi_shim.pictures.layout import Layout, Point, Route, layered
 from nnapi_shim.pictures.letters import FAMILY, fitted, lines, width
 from nnapi_shim.pictures.shades import GRADIENT, INK, WHITE, Shades
+from nnapi_shim.units import count
 
 TALLEST = 1150.0
 """Approximate height of a column."""
@@ -141,7 +142,7 @@ class _Painter:
             if depth < DEEPEST and self.inside <= MOST_INSIDE:
                 inside.append((role, self.drawing(graph, depth + 1)))
             else:
-                box_lines.append(_Line(f"{role}: {len(graph.operations)} operations"))
+                box_lines.append(_Line(f"{role}: {count(len(graph.operations), 'operation')}"))
         tooltip = wording.tooltip(operation)
         if shades and right:
             tooltip += f"\n{shades.title}: {shades.text(number)}"
@@ -152,8 +153,7 @@ class _Painter:
 
     def document(self, drawing: _Drawing, model: Model, title: str) -> Iterator[str]:
         """All lines of the file."""
-        count = len(model.operations)
-        facts = f"{count} operation{'' if count == 1 else 's'}"
+        facts = count(len(model.operations), "operation")
         if self.shades:
             facts += f", coloured by {self.shades.title}"
         head = 44.0 + (30.0 if self.shades else 0.0)

@@ -31,7 +31,7 @@ def test_files(command, model, tmp_path) -> None:
         (["--profile"], "coloured by time in a run"),
         (["--diff", "nnapi-cpu,nnapi-reference"], "coloured by largest error, nnapi-cpu to"),
         (["--colour", "error", "--isolated"], "coloured by largest error of the operation alone"),
-        (["--color", "partition", "--devices", "nnapi-reference"], "coloured by partition"),
+        (["--color", "partition", "--device", "nnapi-reference"], "coloured by partition"),
         (["--colour", "none"], "5 operations<"),
     ],
 )
@@ -51,8 +51,8 @@ def test_what_is_refused(command, model, tmp_path) -> None:
     other = tmp_path / "b.svg"
     for options, told in (
         (["--colour", "size"], "--colour is 'size'; allowed are device, "),
-        (["--diff", "nnapi-cpu"], "names 1 devices; there must be two"),
-        (["--devices", "none"], "none"),
+        (["--diff", "nnapi-cpu"], "1 device given to be compared; there must be two"),
+        (["--device", "none"], "none"),
         (["--colour", "none", "--node-data", tmp_path / "c.json"], "--node-data needs"),
         (["--json", tmp_path / "nowhere" / "a.json"], "there is no folder"),
         (["-o", tmp_path / "b.txt"], "b.txt is no .svg file"),

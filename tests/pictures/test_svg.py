@@ -85,7 +85,7 @@ def test_graphs_stand_in_their_operation() -> None:
 def test_graphs_within_graphs_are_counted_where_they_are_too_many() -> None:
     text = svg(branches(300))
     assert len(text) < 1_000_000
-    assert "then: 1 operations" in text
+    assert "then: 1 operation<" in text
 
 
 def test_colours() -> None:
@@ -94,7 +94,7 @@ def test_colours() -> None:
     fills = [group.find(f"{NS}rect").get("fill") for group in operations(root).values()]
     light, middle, dark = (colour for _, colour in GRADIENT)
     assert fills == [light, middle, dark, dark, "#ffffff"]
-    assert {"0 µs", "50 µs", "100 µs"} <= set(texts(root))
+    assert {"0", "50 µs", "100 µs"} <= set(texts(root))
 
 
 def test_nothing_to_tell_apart() -> None:
