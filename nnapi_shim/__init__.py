@@ -63,6 +63,9 @@ _NAMES = {
 _SAVERS = f"{__name__}.formats.save"
 """The module that registers how models are written; api/savers.py imports it at the first save."""
 
+_PICTURES = f"{__name__}.pictures.notebook"
+"""The module that registers how models are drawn, for api/drawing.py."""
+
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 

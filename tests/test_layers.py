@@ -75,6 +75,7 @@ HOMES = {
 
 IMPORT_BY_NAME = {
     "abi/__init__.py": "the exported functions, a module for each noun",
+    "api/drawing.py": "the drawer that the top of the package names",
     "api/savers.py": "the saver that the top of the package names",
     "drivers/__init__.py": "a table of devices: what is not asked for is not imported",
     "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
@@ -94,7 +95,7 @@ IMPORT_BY_NAME = {
 }
 """Module -> why it imports modules by names in strings; no other does."""
 
-OF_THE_PACKAGE = ("__version__", "_SAVERS")
+OF_THE_PACKAGE = ("__version__", "_SAVERS", "_PICTURES")
 """What modules may import of the package itself, beside its modules."""
 
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")

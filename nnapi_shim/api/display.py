@@ -62,6 +62,8 @@ def rows(graph: GraphView) -> Iterator[Row]:
         yield str(item.number), item.name, ", ".join(inputs), ", ".join(outputs)
 
 
+_FRAME = "max-height: 480px; overflow: auto; background: #fff"
+
 HEAD = ("#", "operation", "inputs", "outputs")
 
 
@@ -76,8 +78,10 @@ def text(title: str, graph: GraphView) -> str:
     return "\n".join(lines)
 
 
-def html(title: str, graph: GraphView) -> str:
-    """Tables of HTML: operations, and operands. Everything from the model is escaped."""
+def html(title: str, graph: GraphView, picture: str = "") -> str:
+    """A picture, as SVG, and tables of operations and operands. Everything from the model is
+    escaped.
+    """
     table = list(rows(graph))
     operands = (
         (
@@ -93,7 +97,10 @@ def html(title: str, graph: GraphView) -> str:
         [
             '<div class="nnapi-shim">',
             f"<p>{escape(one_line(title))}<br>{escape(signature(graph))}</p>",
+            *([f'<div style="{_FRAME}">{picture}</div>'] if picture else []),
+            f"<details{'' if picture else ' open'}><summary>Operations</summary>",
             *html_table(HEAD, table[:MOST_ROWS], len(table)),
+            "</details>",
             "<details><summary>Operands</summary>",
             *html_table(
                 ("#", "name", "type", "quantization", "lifetime"), operands, len(graph.operands)

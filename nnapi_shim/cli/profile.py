@@ -137,13 +137,19 @@ def _row(item: "OperationProfile") -> tuple[object, ...]:
         item.number,
         item.name,
         item.device,
-        "not seen" if item.seconds is None else duration(item.seconds),
+        _time(item),
         percent(item.share),
         _giga(item.flops_per_second),
         _giga(item.bytes_per_second),
         percent(nearest or None),
         item.bound,
     )
+
+
+def _time(item: "OperationProfile") -> str:
+    if item.fused_into is not None:
+        return f"fused into {item.fused_into}"
+    return "not seen" if item.seconds is None else duration(item.seconds)
 
 
 def _giga(value: float | None) -> str:

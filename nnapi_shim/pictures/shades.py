@@ -6,7 +6,7 @@ safe for colour-blind people, and black text is readable on all of them.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nnapi_shim.units import duration, number
@@ -23,6 +23,8 @@ DISTINCT = (
     "#8fb6dd",
     "#cfcfcf",
 )
+WITHIN = "#d7efdc"
+"""Colour of operations within a tolerance."""
 MICROSECONDS = "\u00b5s"
 WHITE, INK = "#ffffff", "#1a1a1a"
 """Colour of operations without a value; colour of text."""
@@ -34,12 +36,16 @@ class Shades:
 
     name: `device`, `partition`, `time` or `error`. title: its description. unit: of the numbers, or
     "". values: number of an operation -> a number or a text; other operations are white.
+    notes: number of an operation -> a text in place of a value; it is white. beyond: the operations
+    beyond a tolerance, the only dark ones; None without a tolerance.
     """
 
     name: str
     title: str
     unit: str
     values: Mapping[int, float | str]
+    notes: Mapping[int, str] = field(default_factory=dict)
+    beyond: frozenset[int] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -66,7 +72,10 @@ class Shades:
             return self.colour_of(value)
         if not math.isfinite(value):
             return gradient(1.0)
-        return gradient(value / self.largest if self.largest else 0.0)
+        share = value / self.largest if self.largest else 0.0
+        if self.beyond is None:
+            return gradient(share)
+        return gradient(0.5 + share / 2) if number in self.beyond else WITHIN
 
     def colour_of(self, text: str) -> str:
         """The colour of a text."""
@@ -75,7 +84,7 @@ class Shades:
     def text(self, number: int) -> str:
         """The value of an operation as text; "" if it has none."""
         if number not in self.values:
-            return ""
+            return self.notes.get(number, "")
         value = self.values[number]
         return value if isinstance(value, str) else self.written(value)
 

@@ -28,7 +28,7 @@ def operations(root):
     """Number -> the group of an operation of the main graph."""
     graph = next(g for g in root.findall(f"{NS}g") if g.get("class") is None)
     groups = [g for g in graph.findall(f"{NS}g") if g.get("class") == "operation"]
-    return {int(group.get("data-number")): group for group in groups}
+    return {int(group.get("data-path").rpartition("/")[2]): group for group in groups}
 
 
 def texts(element):

@@ -7,12 +7,17 @@ or WHILE. These graphs are layers: their nodes have a namespace.
 from collections.abc import Iterator
 from itertools import count
 
-from model_explorer.graph_builder import Graph, GraphNode, IncomingEdge, KeyValue, MetadataItem
-
 from nnapi_shim import units
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
 from nnapi_shim.pictures import wording
+from nnapi_shim.pictures.explorer.schema import (
+    Graph,
+    GraphNode,
+    IncomingEdge,
+    KeyValue,
+    MetadataItem,
+)
 
 INPUTS, OUTPUTS = "GraphInputs", "GraphOutputs"
 """Labels that Model Explorer knows."""

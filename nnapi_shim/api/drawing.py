@@ -1,0 +1,42 @@
+"""The registry of the function that draws graphs, for notebooks.
+
+`pictures/`, a higher layer, registers it here. The package names the module that registers it
+(`nnapi_shim._PICTURES`), and the first picture imports that module.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+from nnapi_shim import _PICTURES
+from nnapi_shim.api.view import GraphView
+
+
+class Values(NamedTuple):
+    """What colours operations: the number of an operation -> a number with a unit or a text.
+
+    title: a description. notes: texts of operations without a value.
+    """
+
+    title: str
+    values: Mapping[int, float | str]
+    unit: str = ""
+    notes: Mapping[int, str] = {}
+
+
+Drawer = Callable[[GraphView, Values | None, Collection[int]], str]
+"""draw(graph, values, states): SVG; states: operands that are carried from run to run."""
+
+_registered: list[Drawer] = []
+
+
+def register(function: Drawer) -> None:
+    """Make this function draw graphs."""
+    _registered.append(function)
+
+
+def draw(graph: GraphView, values: Values | None = None, states: Collection[int] = ()) -> str:
+    """A small picture of the main graph of a finished model as SVG; "" if it is too large."""
+    if not _registered:
+        import_module(_PICTURES)
+    return _registered[-1](graph, values, states)
