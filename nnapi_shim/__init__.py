@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nnapi_shim.hal.enums import ResultCode as ResultCode
     from nnapi_shim.runtime.device_manager import register_driver as register_driver
     from nnapi_shim.tools.predictor import Predictor as Predictor
+    from nnapi_shim.tools.profiling import profile as profile
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ _NAMES = {
     "OperationType PaddingCode Priority ResultCode",
     "runtime.device_manager": "register_driver",
     "tools.predictor": "Predictor",
+    "tools.profiling": "profile",
 }
 """Module -> its public names; the imports above repeat them for type checkers."""
 

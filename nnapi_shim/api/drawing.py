@@ -27,16 +27,28 @@ class Values(NamedTuple):
 Drawer = Callable[[GraphView, Values | None, Collection[int]], str]
 """draw(graph, values, states): SVG; states: operands that are carried from run to run."""
 
-_registered: list[Drawer] = []
+FlameDrawer = Callable[[Mapping[tuple[str, ...], int]], str]
+"""draw_flames(stacks): SVG; stacks: names from the outermost to the innermost -> nanoseconds."""
+
+_registered: list[tuple[Drawer, FlameDrawer]] = []
 
 
-def register(function: Drawer) -> None:
-    """Make this function draw graphs."""
-    _registered.append(function)
+def register(draw_graph: Drawer, draw_flame_graph: FlameDrawer) -> None:
+    """Make these functions draw graphs and flame graphs."""
+    _registered.append((draw_graph, draw_flame_graph))
 
 
 def draw(graph: GraphView, values: Values | None = None, states: Collection[int] = ()) -> str:
     """A small picture of the main graph of a finished model as SVG; "" if it is too large."""
+    return _drawers()[0](graph, values, states)
+
+
+def draw_flames(stacks: Mapping[tuple[str, ...], int]) -> str:
+    """A flame graph as SVG."""
+    return _drawers()[1](stacks)
+
+
+def _drawers() -> tuple[Drawer, FlameDrawer]:
     if not _registered:
         import_module(_PICTURES)
-    return _registered[-1](graph, values, states)
+    return _registered[-1]

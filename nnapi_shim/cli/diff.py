@@ -1,5 +1,6 @@
 """`nnapi-shim diff`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,7 @@ from nnapi_shim.cli.arguments import (
     Resize,
     Seed,
     StepTolerance,
+    names,
     two_devices,
 )
 from nnapi_shim.cli.chart import draw, require_drawable
@@ -28,9 +30,11 @@ from nnapi_shim.cli.output import (
     write_json,
     write_table,
 )
+from nnapi_shim.units import percent, rounded
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
+    from nnapi_shim.tools.inputs import Picture
 
 DIFFERENT = 1
 """Exit code if results differ."""
@@ -49,6 +53,15 @@ def diff(
         ),
     ] = None,
     inputs: Inputs = None,
+    float_model: Annotated[
+        str | None,
+        typer.Option(
+            "--float",
+            metavar="MODEL",
+            help="The float model of a quantized MODEL: show the quantization error of each "
+            "operation, on one device.",
+        ),
+    ] = None,
     isolated: Annotated[
         bool,
         typer.Option(
@@ -68,14 +81,21 @@ def diff(
 ) -> None:
     """Compare the results of two devices, operation by operation; exit code 1 if they differ.
 
-    Example: nnapi-shim diff model.tflite --device npu,nnapi-reference --isolated
+    Examples: nnapi-shim diff model.tflite --device npu,nnapi-reference --isolated
+
+    nnapi-shim diff int8.tflite --float float.tflite
     """
     from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.diff import diff as find
     from nnapi_shim.tools.inputs import Picture
 
-    a, b = two_devices(device)
     require_json(as_json, force)
+    if float_model is not None:
+        _show_quantization(
+            model, float_model, names(device), inputs or (), Picture(resize), seed, as_json, force
+        )
+        return
+    a, b = two_devices(device)
     require_drawable(picture, force)
     with progress() as tell:
         report = find(
@@ -96,6 +116,67 @@ def diff(
         _show(report)
     if not report.is_same:
         raise typer.Exit(DIFFERENT)
+
+
+def _show_quantization(
+    model: str,
+    float_model: str,
+    devices: list[str] | None,
+    inputs: Sequence[str],
+    picture: "Picture",
+    seed: int,
+    as_json: str | None,
+    force: bool,
+) -> None:
+    """The quantization error of each operation."""
+    from nnapi_shim.tools.quantization_error import quantization_error
+
+    if devices is not None and len(devices) != 1:
+        raise typer.BadParameter("--float compares on one device; --device names several")
+    report = quantization_error(
+        model,
+        float_model,
+        inputs,
+        device=devices[0] if devices else BUILT_IN[0],
+        picture=picture,
+        seed=seed,
+    )
+    if as_json:
+        write_json(report, as_json, force)
+        return
+    write_table(
+        (
+            ">#",
+            ">float #",
+            "operation",
+            "output",
+            ">largest",
+            ">mean",
+            ">steps",
+            ">SQNR",
+            ">clipped",
+        ),
+        [
+            (
+                item.number,
+                item.float_number,
+                item.name,
+                shortened(item.output),
+                item.largest,
+                item.mean,
+                None if item.steps is None else rounded(item.steps),
+                f"{item.sqnr_db:.1f} dB",
+                percent(item.clipped),
+            )
+            for item in report.operations
+        ],
+    )
+    for title, names_of in (
+        (report.model, report.unmatched),
+        (report.float_model, report.float_unmatched),
+    ):
+        if names_of:
+            write(f"only in {title or 'the other model'}: {', '.join(names_of)}")
 
 
 def _show(report: "Diff") -> None:

@@ -1,10 +1,11 @@
-"""Small pictures of models in notebooks: `_repr_html_` of models, compilations and profiles."""
+"""Pictures for api/: small ones of models in notebooks, and flame graphs."""
 
 import re
 from collections.abc import Collection
 
 from nnapi_shim.api import drawing
 from nnapi_shim.api.view import GraphView
+from nnapi_shim.pictures.flame import flame_graph
 from nnapi_shim.pictures.shades import Shades
 from nnapi_shim.pictures.svg import graph_svg
 
@@ -30,4 +31,4 @@ def _scaled(size: str) -> str:
     return f"{float(size) * SCALE:.0f}"
 
 
-drawing.register(draw)
+drawing.register(draw, flame_graph)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Sequence
 
 from nnapi_shim.api.view import OperationView
-from nnapi_shim.tools.explanation import Explanation
 
 _NUMBER = re.compile(r"operation (\d+)")
 _WHOLE_PATTERNS = ("fuse_gelu", "fuse_layer_norm", "tabulate_bytes")
@@ -12,22 +11,25 @@ _WHOLE_PATTERNS = ("fuse_gelu", "fuse_layer_norm", "tabulate_bytes")
 
 
 def fused_into(
-    explanation: Explanation, operations: Sequence[OperationView], observed: Collection[int]
+    rewrites: Sequence[tuple[str, str]],
+    operations: Sequence[OperationView],
+    observed: Collection[int],
 ) -> dict[int, int]:
     """Number of an operation without steps -> the operation with steps that does its work.
 
-    observed: operations with steps. The rewrites of the passes name the operations they join.
+    rewrites: names of passes, and texts that name the operations they join. observed: operations
+    with steps.
     """
     by_number = {view.number: view for view in operations}
     writers = {operand.index: view for view in operations for operand in view.outputs}
     result: dict[int, int] = {}
-    for rewrite in explanation.passes:
-        named = [int(number) for number in _NUMBER.findall(rewrite.what)]
+    for name, text in rewrites:
+        named = [int(number) for number in _NUMBER.findall(text)]
         targets = [number for number in named if number in observed]
         if not targets:
             continue
         joined = [number for number in named if number not in observed]
-        if rewrite.name in _WHOLE_PATTERNS:
+        if name in _WHOLE_PATTERNS:
             joined += _before(by_number[targets[0]], writers, observed)
         for number in joined:
             result.setdefault(number, targets[0])

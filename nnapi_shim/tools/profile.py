@@ -225,7 +225,8 @@ class _Result:
                     operations[0].number if operations else -1, {}
                 ).setdefault(key, [[] for _ in observed_runs])
                 runs[at].append(step.ended_ns - step.started_ns)
-        self.fused = fused_into(explanation, model.operations, self.steps.keys())
+        rewrites = [(rewrite.name, rewrite.what) for rewrite in explanation.passes]
+        self.fused = fused_into(rewrites, model.operations, self.steps.keys())
 
     def profile(self, made_up: bool, run_seconds: float) -> Profile:
         """The report."""

@@ -301,3 +301,14 @@ def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
     outcome = command("exec", "--", tmp_path / "text")
     assert (outcome.code, outcome.out) == (126, "")
     assert "is no executable file" in outcome.err
+
+
+def test_quantization_error(command: Command) -> None:
+    models = "tests.tools.test_quantization_error"
+    words = (f"{models}:quantized_model", "--float", f"{models}:float_model")
+    found = command.succeeds("diff", *words, "--json").json
+    assert [item["name"] for item in found["operations"]] == ["MUL", "RELU1"]
+    text = command.succeeds("diff", *words).out
+    assert "SQNR" in text and "product" in text
+    line = command.refuses("diff", *words, "--device", "nnapi-cpu,nnapi-reference")
+    assert "--float" in line

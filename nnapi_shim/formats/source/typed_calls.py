@@ -130,7 +130,6 @@ def _options(view: OperationView, parameters: Any) -> Iterator[dict[str, Argumen
     choices: list[dict[str, Any]] = [
         {},
         {"output_count": len(view.outputs)},
-        {"type": first.type.name},
         {"output": first.type.name},
         {"dimensions": list(first.dimensions)},
     ]
