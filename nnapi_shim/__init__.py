@@ -7,6 +7,9 @@ every C program, which needs neither numpy nor the Python API.
 import sys
 from importlib import import_module
 
+from nnapi_shim import savers
+from nnapi_shim.version import __version__ as __version__
+
 TYPE_CHECKING = False  # hints.py is imported later, on demand
 
 if TYPE_CHECKING:
@@ -40,8 +43,6 @@ if TYPE_CHECKING:
     from nnapi_shim.tools.predictor import Predictor as Predictor
     from nnapi_shim.tools.profiling import profile as profile
 
-__version__ = "0.1.0"
-
 _NAMES = {
     "api.compilation": "Compilation",
     "api.compliance": "compliance",
@@ -62,11 +63,8 @@ _NAMES = {
 }
 """Module -> its public names; the imports above repeat them for type checkers."""
 
-_SAVERS = f"{__name__}.formats.save"
-"""The module that registers how models are written; api/savers.py imports it at the first save."""
-
-_PICTURES = f"{__name__}.pictures.notebook"
-"""The module that registers how models are drawn, for api/drawing.py."""
+savers.module = f"{__name__}.formats.save"
+savers.picture_module = f"{__name__}.pictures.notebook"
 
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -1,14 +1,14 @@
 """The registry of the function that draws graphs, for notebooks.
 
 `pictures/`, a higher layer, registers it here. The package names the module that registers it
-(`nnapi_shim._PICTURES`), and the first picture imports that module.
+(`savers.picture_module`), and the first picture imports that module.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from nnapi_shim import _PICTURES
+from nnapi_shim import savers
 from nnapi_shim.api.view import GraphView
 
 
@@ -50,5 +50,5 @@ def draw_flames(stacks: Mapping[tuple[str, ...], int]) -> str:
 
 def _drawers() -> tuple[Drawer, FlameDrawer]:
     if not _registered:
-        import_module(_PICTURES)
+        import_module(savers.picture_module)
     return _registered[-1]

@@ -44,6 +44,17 @@ class Model(ModelCalls, Methods):
         for an argument of a wrong Python type.
     """
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Only of a missing attribute: the method of an operation that build_methods.py has
+            not written.
+            """
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name.upper() in OperationType.__members__:
+                message += "; `python build_methods.py` in the checkout writes its method"
+            raise AttributeError(message, name=name, obj=self)
+
     # Arrays and names
 
     def input(

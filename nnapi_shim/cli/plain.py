@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from nnapi_shim import __version__
 from nnapi_shim.log import one_line
 from nnapi_shim.settings import environment
 from nnapi_shim.tools.config import MEANINGS, config
+from nnapi_shim.version import __version__
 
 NAME = "nnapi-shim"
 

@@ -94,17 +94,18 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
     """
     dilation_width = getattr(op, "dilation_width", 1)
     dilation_height = getattr(op, "dilation_height", 1)
-    # A pooling operation is given the sizes of its filter; a convolution has them from `filter`.
-    filter = "filter_" if hasattr(op, "filter_width") else "filter "
     for name, value in (
         ("stride_width", op.stride_width),
         ("stride_height", op.stride_height),
         ("dilation_width", dilation_width),
         ("dilation_height", dilation_height),
-        (filter + "width", filter_width),
-        (filter + "height", filter_height),
+        ("filter width", filter_width),
+        ("filter height", filter_height),
     ):
         if value < 1:
+            # A pooling operation is given the sizes of its filter; a convolution has a `filter`.
+            if hasattr(op, "filter_width"):
+                name = name.replace(" ", "_")
             raise op_failed(f"{name} is {value}; it must be at least 1", "operation.window.size")
     extent_height = (filter_height - 1) * dilation_height + 1
     extent_width = (filter_width - 1) * dilation_width + 1
