@@ -50,6 +50,8 @@ pins: $(VENV)/ready-dev ## writes requirements/ with the newest versions that py
 		pyproject.toml --output-file requirements/build.txt
 	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt pyproject.toml \
 		--output-file requirements/runtime.txt
+	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra tools --extra tflite \
+		pyproject.toml --output-file requirements/command.txt
 
 # These look at what has changed themselves.
 library: $(VENV)/ready ## libneuralnetworks.so without kernels

@@ -76,9 +76,11 @@ needs `pip install 'nnapi_shim[onnx]'`.
 Constants above 128 bytes are static arrays, which NNAPI refers to without a copy. Names become
 comments. The program itself must carry states from run to run.
 
-`model.py` builds the model with nnapi_shim: `create_model()`. Constants of more than 16 elements
-go to `model.npz` beside it. The result is the same model: operands, operations, names, carried
-states.
+`model.py` builds the model with nnapi_shim: `create_model()` calls the typed methods of Model, or
+`add_operation` where no method adds the same operation. Run as a program, it runs the model on the
+files that are given, or on random inputs. Constants of more than 16 elements go to `model.py.npz`
+beside it. The result is the same model: operations, names, carried states; operands may have other
+numbers, and inputs with default values may be left out.
 
 Operations and operand types of extensions have no names in source code, and are refused.
 

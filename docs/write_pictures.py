@@ -72,7 +72,7 @@ def of_model_explorer(file: str) -> None:
     """A screenshot of the page of `graph`, with a selected operation."""
     command = [sys.executable, "-m", "nnapi_shim", "graph", str(MODELS / file)]
     server = subprocess.Popen(
-        [*command, "--profile", "--no-open"], stdout=subprocess.PIPE, text=True
+        [*command, "--explorer", "--profile", "--no-open"], stdout=subprocess.PIPE, text=True
     )
     try:
         assert server.stdout is not None

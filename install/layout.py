@@ -3,6 +3,7 @@
 lib/                    libneuralnetworks.so and its companions (links), pkgconfig/, cmake/
 lib/nnapi-shim/         runtime files: the package, the callback module, kernels, numpy
 lib/nnapi-shim/python/  the tree's own Python, if it has one
+bin/nnapi-shim          the command, in a tree without a Python of its own
 include/                the C headers; those of the companions in include/nnapi-shim/companion
 share/doc/nnapi-shim/   README, licence, examples, SBOM (sbom.py)
 """
@@ -18,11 +19,12 @@ from pathlib import Path
 from build_ffi import ROOT
 from install import sbom
 from install.private_python import install_python
-from install.tree import LIBRARIES, write_package_files
+from install.tree import LIBRARIES, TEMPLATES, write_package_files
 
 PRIVATE = "nnapi-shim"
+COMMAND = "nnapi-shim"
 DOCUMENTS = ("README.md", "LICENSE", "SECURITY.md", "docs", "c_examples")
-REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
+REQUIREMENTS = ROOT / "requirements"
 
 
 def source_date() -> int:
@@ -58,7 +60,9 @@ def lay_out(
     """
     libraries = stage / library_folder
     private = libraries / PRIVATE
-    install_packages(private, wheel)
+    install_packages(private, wheel, "runtime.txt" if python is None else "command.txt")
+    if python is not None:
+        write_command(stage / "bin" / COMMAND, library_folder)
     location = private / "nnapi_shim" / "lib" / "libneuralnetworks.location"
     chosen = str(python) if python else f"../../{install_python(private)}"
     location.write_text(f"{location.read_text()}python={chosen}\n")
@@ -85,13 +89,28 @@ def lay_out(
             shutil.copy(path, documents)
 
 
-def install_packages(folder: Path, wheel: Path) -> None:
+def write_command(path: Path, library_folder: str) -> None:
+    """Write the command `nnapi-shim`, which the Python of this environment runs."""
+    path.parent.mkdir()
+    text = (TEMPLATES / "command.py").read_text()
+    interpreter = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    for name, value in (
+        ("PYTHON", str(interpreter)),
+        ("LIBRARIES", library_folder),
+        ("PRIVATE", PRIVATE),
+    ):
+        text = text.replace(f"@{name}@", value)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def install_packages(folder: Path, wheel: Path, requirements: str) -> None:
     """Install the package and its dependencies, at their pinned versions, into a folder."""
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
         *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
     ]
-    pinned = ("--require-hashes", "--requirement", str(REQUIREMENTS))
+    pinned = ("--require-hashes", "--requirement", str(REQUIREMENTS / requirements))
     for what in (pinned, ("--no-deps", str(wheel))):
         subprocess.run([*command, *what], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nnapi_shim.hal.enums import ResultCode as ResultCode
     from nnapi_shim.runtime.device_manager import register_driver as register_driver
     from nnapi_shim.tools.predictor import Predictor as Predictor
+    from nnapi_shim.tools.profiling import profile as profile
 
 _NAMES = {
     "api.compilation": "Compilation",
@@ -58,10 +59,12 @@ _NAMES = {
     "OperationType PaddingCode Priority ResultCode",
     "runtime.device_manager": "register_driver",
     "tools.predictor": "Predictor",
+    "tools.profiling": "profile",
 }
 """Module -> its public names; the imports above repeat them for type checkers."""
 
 savers.module = f"{__name__}.formats.save"
+savers.picture_module = f"{__name__}.pictures.notebook"
 
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 

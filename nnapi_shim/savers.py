@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 module = ""
 """The module that registers a saver."""
 
+picture_module = ""
+"""The module that registers how models are drawn, for api/drawing.py."""
+
 _registered: "list[Saver]" = []
 
 

@@ -25,6 +25,7 @@ OPEN = {
     "signals",
     "hints",
     "limits",
+    "units",
     "version",
 }
 
@@ -53,6 +54,7 @@ RIGHT_OF = {
     "signals": set(),
     "hints": set(),
     "limits": {"hal"},
+    "units": set(),
     "version": set(),
     "handles": {"hal"},
     "capi": {"api"},
@@ -78,6 +80,7 @@ HOMES = {
 
 IMPORT_BY_NAME = {
     "abi/__init__.py": "the exported functions, a module for each noun",
+    "api/drawing.py": "the drawer that the top of the package names",
     "drivers/__init__.py": "a table of devices: what is not asked for is not imported",
     "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
     "drivers/cpu/lowering/__init__.py": "families of lowerings, when an operation needs one",

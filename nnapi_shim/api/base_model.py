@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any
 
 from nnapi_shim import savers
-from nnapi_shim.api import display, pickling, view
+from nnapi_shim.api import display, drawing, pickling, view
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.recurrent_state import Carried, Carrying
@@ -78,11 +78,18 @@ class WholeModel:
         return display.text(f"model, {self._model.state}: {display.counts(graph)}", graph)
 
     def _repr_html_(self) -> str:
-        """The same as an HTML table, for notebooks."""
+        """A picture of the graph and tables, for notebooks."""
         if self._model is None:
             return "<p>model, closed</p>"
         graph = self.graph
-        return display.html(f"model, {self._model.state}: {display.counts(graph)}", graph)
+        picture = ""
+        if self._model.state == "finished":
+            inputs, outputs = self.input_operands, self.output_operands
+            states = {inputs[state.input].index for state in self.carried}
+            states |= {outputs[state.output].index for state in self.carried}
+            picture = drawing.draw(graph, None, states)
+        title = f"model, {self._model.state}: {display.counts(graph)}"
+        return display.html(title, graph, picture)
 
     @property
     def finished(self) -> HalModel:

@@ -3,17 +3,19 @@
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
-from nnapi_shim.api import display, pickling
+from nnapi_shim.api import display, drawing, pickling
 from nnapi_shim.api.argument import argument_of
 from nnapi_shim.api.argument_types import integer, wrong_type
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.devices import Choice, Device, chosen, described
+from nnapi_shim.api.drawing import Values
 from nnapi_shim.api.intermediates import Intermediates, exposed
 from nnapi_shim.api.names import member, unknown
 from nnapi_shim.api.recurrent_state import Carrying
@@ -21,6 +23,7 @@ from nnapi_shim.api.running import Runner
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
+from nnapi_shim.units import duration
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -75,7 +78,12 @@ class Compilation:
             item.set_timeout(integer("timeout_ns", timeout_ns))
         if cache is not None:
             item.set_caching(*_folder_and_token(cache))
+        began = perf_counter()
         item.finish()
+        self.compile_seconds = perf_counter() - began
+        """The time that the compilation took."""
+        self.profiled: tuple[float, Values] | None = None
+        """The median time of a run and the times of operations in the last `profile()`."""
         self._graph = model.graph
         self._runner = Runner(
             item,
@@ -127,8 +135,29 @@ class Compilation:
         return f"compilation for {'several devices' if device is None else device.name}"
 
     def _repr_html_(self) -> str:
-        """Device, operations and operands as HTML, for notebooks."""
-        return display.html(f"{self._title()}: {display.counts(self._graph)}", self._graph)
+        """Devices, times and a picture of the graph as HTML, for notebooks."""
+        title = f"{self._title()}: {display.counts(self._graph)}"
+        if self._runner.is_closed:
+            return display.html(title, self._graph)
+        title += f"; compiled in {duration(self.compile_seconds)}"
+        values = Values("device", self._devices())
+        if self.profiled is not None:
+            seconds, values = self.profiled
+            title += f"; {duration(seconds)} in a run"
+        return display.html(title, self._graph, drawing.draw(self._graph, values))
+
+    def _devices(self) -> dict[int, str]:
+        """The number of each operation -> the device that runs it."""
+        steps = self.runtime.steps
+        device_of = {index: step.device.name for step in steps for index in step.outputs}
+        for step in steps:  # operands that stay within a step
+            inner = set(step.operands).difference(step.inputs)
+            device_of |= dict.fromkeys(inner, step.device.name)
+        first = self.runtime.devices[0].name
+        return {
+            operation.number: device_of.get(operation.outputs[0].index, first)
+            for operation in self._graph.operations
+        }
 
     def reset(self) -> None:
         """Reset the carried states to their initial values."""

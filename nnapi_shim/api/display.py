@@ -7,6 +7,7 @@ from html import escape
 from nnapi_shim.api.html import MOST_ROWS, Row, html_table
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.log import one_line
+from nnapi_shim.units import count
 
 _MOST_KINDS = 4
 """The most kinds of operations in a one-line summary."""
@@ -17,7 +18,7 @@ def operand_text(operand: OperandView) -> str:
     if operand.is_omitted:
         return "omitted"
     if operand.subgraph is not None:
-        return f"model of {len(operand.subgraph.operations)} operations"
+        return f"model of {count(len(operand.subgraph.operations), 'operation')}"
     if operand.is_scalar and operand.value is not None:
         return str(operand.value.item())
     name = f" '{operand.name}'" if operand.name else ""
@@ -41,12 +42,13 @@ def signature(graph: GraphView) -> str:
 def counts(graph: GraphView) -> str:
     """The numbers of operands and operations, and the most frequent kinds of operations."""
     kinds = Counter(item.name for item in graph.operations)
-    shown = [f"{count} {name}" for name, count in kinds.most_common(_MOST_KINDS)]
+    shown = [f"{times} {name}" for name, times in kinds.most_common(_MOST_KINDS)]
     rest = len(kinds) - len(shown)
     if rest > 0:
         shown.append(f"{rest} other kinds")
     suffix = f" ({', '.join(shown)})" if shown else ""
-    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{suffix}"
+    operands = count(len(graph.operands), "operand")
+    return f"{operands}, {count(len(graph.operations), 'operation')}{suffix}"
 
 
 def rows(graph: GraphView) -> Iterator[Row]:
@@ -59,6 +61,8 @@ def rows(graph: GraphView) -> Iterator[Row]:
         outputs = [operand_text(operand) for operand in item.outputs]
         yield str(item.number), item.name, ", ".join(inputs), ", ".join(outputs)
 
+
+_FRAME = "max-height: 480px; overflow: auto; background: #fff"
 
 HEAD = ("#", "operation", "inputs", "outputs")
 
@@ -74,8 +78,10 @@ def text(title: str, graph: GraphView) -> str:
     return "\n".join(lines)
 
 
-def html(title: str, graph: GraphView) -> str:
-    """Tables of HTML: operations, and operands. Everything from the model is escaped."""
+def html(title: str, graph: GraphView, picture: str = "") -> str:
+    """A picture, as SVG, and tables of operations and operands. Everything from the model is
+    escaped.
+    """
     table = list(rows(graph))
     operands = (
         (
@@ -91,7 +97,10 @@ def html(title: str, graph: GraphView) -> str:
         [
             '<div class="nnapi-shim">',
             f"<p>{escape(one_line(title))}<br>{escape(signature(graph))}</p>",
+            *([f'<div style="{_FRAME}">{picture}</div>'] if picture else []),
+            f"<details{'' if picture else ' open'}><summary>Operations</summary>",
             *html_table(HEAD, table[:MOST_ROWS], len(table)),
+            "</details>",
             "<details><summary>Operands</summary>",
             *html_table(
                 ("#", "name", "type", "quantization", "lifetime"), operands, len(graph.operands)

@@ -14,6 +14,7 @@ from nnapi_shim.runtime import compilation as runtime
 from nnapi_shim.runtime import model as runtime_model
 from nnapi_shim.runtime.referenced import Part
 from nnapi_shim.runtime.slicing import with_parameters
+from nnapi_shim.units import count
 
 L = OperandLifeTime
 
@@ -69,7 +70,7 @@ class Intermediates(Mapping[Key, Array]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"<values of {len(self)} operands>"
+        return f"<values of {count(len(self), 'operand')}>"
 
 
 def _left_out(graph: GraphView, values: Mapping[int, Any]) -> Iterator[str]:

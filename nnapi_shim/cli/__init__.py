@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from nnapi_shim.cli import plain
+from nnapi_shim.cli.plain import NAME
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.log import one_line
 
-NAME = "nnapi-shim"
 REFUSED, INTERRUPTED = 2, 130
 """Exit codes."""
 
@@ -44,39 +44,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except NnapiError as error:
-        return _refuse(error.message)
+        return _refused(error.message)
     except BrokenPipeError:
         _leave_stdout()
-        return _refuse("nobody reads the output any more")
+        return _refused("nobody reads the output any more")
     except OSError as error:
         if error.filename is None:  # most likely an error of stdout
             _leave_stdout()
-        return _refuse(_of_file(error))
+        return _refused(_of_file(error))
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        return _refuse(_missing(package))
+        return _refused(_missing(package))
     except MemoryError:
-        return _refuse("there is not enough memory")
+        return _refused("there is not enough memory")
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    text = plain.run(words)
+    if text is not None:
+        sys.stdout.write(f"{text}\n")
+        return 0
     import typer
 
     from nnapi_shim.cli.app import app
-    from nnapi_shim.cli.output import UnreadError
+    from nnapi_shim.cli.output import UnreadError, with_json_values
 
     usage_error: Any = typer.BadParameter.__base__
     try:
-        result = app(
-            list(sys.argv[1:] if arguments is None else arguments) or ["--help"],
-            prog_name=NAME,
-            standalone_mode=False,
-        )
+        result = app(with_json_values(words), prog_name=NAME, standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except UnreadError:
@@ -85,15 +86,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else NAME
         message = error.format_message().rstrip(".")
-        return _refuse(f"{message}; see `{command} --help`")
+        return _refused(f"{message}; see `{command} --help`")
     return result if isinstance(result, int) else 0
 
 
-def _refuse(message: str) -> int:
-    """Print one line on stderr and return the exit code."""
-    line = one_line(" ".join(message.split()))
-    with suppress(OSError):  # stderr may be closed, too
-        print(f"{NAME}: {line}", file=sys.stderr)
+def _refused(message: str) -> int:
+    plain.print_error(message)
     return REFUSED
 
 

@@ -3,9 +3,10 @@
 Every call imports all of these modules, so they import only typer at module level.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
@@ -16,10 +17,10 @@ from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.graph import graph
 from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
+from nnapi_shim.cli.plain import version_text
 from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
-from nnapi_shim.version import __version__
 
 COMMANDS = (
     info,
@@ -37,7 +38,24 @@ COMMANDS = (
 )
 """The commands, in the order of the help text."""
 
+_WHOLE = 1000
+"""Length limit of a sentence in the help text."""
+
+
+class _Commands(TyperGroup):
+    """Its help shows the whole first sentence of each command."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands; long lines wrap."""
+        rows = [
+            (name, command.get_short_help_str(_WHOLE)) for name, command in self.commands.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Android's Neural Networks API on desktop Linux: models, devices, times and reasons.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -49,7 +67,7 @@ for _command in COMMANDS:
 
 def _version(is_asked: bool) -> None:
     if is_asked:
-        print(f"nnapi-shim {__version__}")
+        print(version_text())
         raise typer.Exit
 
 

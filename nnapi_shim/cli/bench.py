@@ -5,21 +5,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, PictureFile, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import (
+    Devices,
+    Force,
+    Inputs,
+    PictureFile,
+    Resize,
+    Seed,
+    names,
+)
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
-    count,
-    duration,
     progress,
-    rate,
-    size,
+    require_json,
     spans,
     write,
     write_data,
     write_json,
     write_table,
 )
+from nnapi_shim.units import count, duration, rate, rounded, size
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.bench_against import Against
@@ -38,10 +45,7 @@ def bench(
         ),
     ],
     devices: Devices = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
-    ] = None,
+    inputs: Inputs = None,
     seconds: Annotated[
         float,
         typer.Option("--seconds", min=0.001, max=86400, help="Time of each measurement."),
@@ -59,6 +63,7 @@ def bench(
         list[str] | None,
         typer.Option(
             "--peer",
+            autocompletion=completion.peers,
             metavar="litert|onnxruntime|openvino",
             help="Also measure another runtime, in turns.",
         ),
@@ -76,11 +81,11 @@ def bench(
         Path | None,
         typer.Option("--against", metavar="FILE", help="Compare with a saved --json of a run."),
     ] = None,
-    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    resize: Resize = False,
+    seed: Seed = 0,
     picture: PictureFile = None,
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
     samples: Annotated[
         bool, typer.Option("--samples", help="Add the time of every run to --json.")
     ] = False,
@@ -96,9 +101,10 @@ def bench(
     from nnapi_shim.tools.bench_against import against, saved
     from nnapi_shim.tools.inputs import Picture
 
+    require_json(as_json, force)
     earlier = None if before is None else saved(before)
     if earlier is not None and Path(model).suffix == ".json":
-        _finish(against(earlier, saved(model)), as_json)
+        _finish(against(earlier, saved(model)), as_json, force)
         return
     require_drawable(picture, force)
     with progress() as tell:
@@ -118,9 +124,9 @@ def bench(
         )
     draw(report, picture, force)
     if earlier is not None:
-        _finish(against(earlier, report.to_json()), as_json)
+        _finish(against(earlier, report.to_json()), as_json, force)
     elif as_json:
-        write_data(report.to_json(samples))
+        write_data(report.to_json(samples), as_json, force)
     else:
         _show(report)
 
@@ -137,10 +143,10 @@ def _numbers(option: str, text: str) -> list[int]:
         ) from None
 
 
-def _finish(report: "Against", as_json: bool) -> None:
+def _finish(report: "Against", as_json: str | None, force: bool) -> None:
     """Write the comparison of two runs."""
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
         return
     if report.model_before != report.model_after:
         write(f"models: {report.model_before} before, {report.model_after} after")
@@ -198,7 +204,7 @@ def _show(report: "Bench") -> None:
             (
                 measured.kernel_threads,
                 item.threads,
-                f"{item.runs_per_second:.4g}",
+                rounded(item.runs_per_second, 4),
                 duration(item.latency.p50),
                 duration(item.latency.p99),
             )

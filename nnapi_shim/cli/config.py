@@ -4,33 +4,36 @@ from typing import Annotated
 
 import typer
 
+from nnapi_shim.cli.arguments import Force
 from nnapi_shim.cli.output import AsJson, write, write_json
+from nnapi_shim.tools.config import MEANINGS
 
 
-def _flag(name: str, help: str) -> object:
-    return typer.Option(name, help=help)
+def _flag(name: str) -> object:
+    return typer.Option(f"--{name}", help=MEANINGS[name])
 
 
 def config(
-    cflags: Annotated[bool, _flag("--cflags", "Flags for the compiler.")] = False,
-    libs: Annotated[bool, _flag("--libs", "Flags for the linker.")] = False,
-    libdir: Annotated[bool, _flag("--libdir", "Folder of libneuralnetworks.so.")] = False,
-    includedir: Annotated[bool, _flag("--includedir", "Folder of the headers.")] = False,
-    cmakedir: Annotated[bool, _flag("--cmakedir", "Folder for NeuralNetworks_DIR.")] = False,
-    pkgconfigdir: Annotated[bool, _flag("--pkgconfigdir", "Folder for PKG_CONFIG_PATH.")] = False,
-    as_json: AsJson = False,
+    cflags: Annotated[bool, _flag("cflags")] = False,
+    libs: Annotated[bool, _flag("libs")] = False,
+    libdir: Annotated[bool, _flag("libdir")] = False,
+    includedir: Annotated[bool, _flag("includedir")] = False,
+    cmakedir: Annotated[bool, _flag("cmakedir")] = False,
+    pkgconfigdir: Annotated[bool, _flag("pkgconfigdir")] = False,
+    as_json: AsJson = None,
+    force: Force = False,
 ) -> None:
     """Print compiler and linker flags for C programs; several values are printed in one line.
 
     Example: gcc program.c $(nnapi-shim config --cflags --libs) -o program
     """
+    from nnapi_shim.cli.plain import config_text
     from nnapi_shim.tools.config import config as find
 
-    report = find()
     if as_json:
-        write_json(report)
+        write_json(find(), as_json, force)
         return
-    asked = {
+    chosen = {
         "cflags": cflags,
         "libs": libs,
         "libdir": libdir,
@@ -38,9 +41,4 @@ def config(
         "cmakedir": cmakedir,
         "pkgconfigdir": pkgconfigdir,
     }
-    values = report.to_json()
-    if any(asked.values()):
-        write(" ".join(values[name] for name, is_asked in asked.items() if is_asked))
-    else:
-        for name, value in values.items():
-            write(f"{name:12} {value}")
+    write(config_text([name for name, is_chosen in chosen.items() if is_chosen]))

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from nnapi_shim.cli.arguments import Force, ModelPath
-from nnapi_shim.cli.output import AsJson, count, size, write, write_json
+from nnapi_shim.cli.output import AsJson, require_json, write, write_json
+from nnapi_shim.units import count, size
 
 
 def convert(
@@ -22,7 +23,7 @@ def convert(
         ),
     ],
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Write a model in another format. An existing file is kept, unless --force.
 
@@ -30,9 +31,10 @@ def convert(
     """
     from nnapi_shim.tools.convert import convert as make
 
+    require_json(as_json, force)
     converted = make(model, output, force)
     if as_json:
-        write_json(converted)
+        write_json(converted, as_json, force)
     else:
         operations = count(converted.operations, "operation")
         write(f"{converted.path}: {operations}, {size(converted.bytes)}")

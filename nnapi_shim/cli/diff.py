@@ -1,15 +1,40 @@
 """`nnapi-shim diff`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Force, ModelPath, PictureFile, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import (
+    BUILT_IN,
+    AbsoluteTolerance,
+    Force,
+    Inputs,
+    ModelPath,
+    PictureFile,
+    RelativeTolerance,
+    Resize,
+    Seed,
+    StepTolerance,
+    names,
+    two_devices,
+)
 from nnapi_shim.cli.chart import draw, require_drawable
-from nnapi_shim.cli.output import AsJson, progress, shortened, write, write_json, write_table
+from nnapi_shim.cli.output import (
+    AsJson,
+    progress,
+    require_json,
+    shortened,
+    write,
+    write_json,
+    write_table,
+)
+from nnapi_shim.units import percent, rounded
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
+    from nnapi_shim.tools.inputs import Picture
 
 DIFFERENT = 1
 """Exit code if results differ."""
@@ -17,15 +42,25 @@ DIFFERENT = 1
 
 def diff(
     model: ModelPath,
-    devices: Annotated[
-        str,
-        typer.Option(
-            "--devices", metavar="A,B", help="The two devices; errors are of A relative to B."
-        ),
-    ] = "nnapi-cpu,nnapi-reference",
-    inputs: Annotated[
+    device: Annotated[
         list[str] | None,
-        typer.Option("--inputs", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            autocompletion=completion.devices,
+            help="The two devices, in two options or as A,B; errors are of A relative to B. "
+            f"Default: {','.join(BUILT_IN)}.",
+        ),
+    ] = None,
+    inputs: Inputs = None,
+    float_model: Annotated[
+        str | None,
+        typer.Option(
+            "--float",
+            metavar="MODEL",
+            help="The float model of a quantized MODEL: show the quantization error of each "
+            "operation, on one device.",
+        ),
     ] = None,
     isolated: Annotated[
         bool,
@@ -35,42 +70,38 @@ def diff(
             "that causes an error.",
         ),
     ] = False,
-    absolute: Annotated[
-        float, typer.Option("--atol", min=0, help="Absolute tolerance of floats.")
-    ] = 1e-4,
-    relative: Annotated[
-        float, typer.Option("--rtol", min=0, help="Relative tolerance of floats.")
-    ] = 1e-4,
-    steps: Annotated[
-        int, typer.Option("--steps", min=0, help="Tolerance of quantized values, in steps.")
-    ] = 0,
-    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    absolute: AbsoluteTolerance = 1e-4,
+    relative: RelativeTolerance = 1e-4,
+    steps: StepTolerance = 0,
+    resize: Resize = False,
+    seed: Seed = 0,
     picture: PictureFile = None,
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Compare the results of two devices, operation by operation; exit code 1 if they differ.
 
-    Example: nnapi-shim diff model.tflite --devices npu,nnapi-reference --isolated
+    Examples: nnapi-shim diff model.tflite --device npu,nnapi-reference --isolated
+
+    nnapi-shim diff int8.tflite --float float.tflite
     """
-    from nnapi_shim.errors import bad_data
     from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.diff import diff as find
     from nnapi_shim.tools.inputs import Picture
 
-    chosen = names(devices) or []
-    if len(chosen) != 2:
-        raise bad_data(
-            f"--devices names {len(chosen)} devices; there must be two, such as a,b",
-            "tool.diff.devices-option",
+    require_json(as_json, force)
+    if float_model is not None:
+        _show_quantization(
+            model, float_model, names(device), inputs or (), Picture(resize), seed, as_json, force
         )
+        return
+    a, b = two_devices(device)
     require_drawable(picture, force)
     with progress() as tell:
         report = find(
             model,
-            chosen[0],
-            chosen[1],
+            a,
+            b,
             inputs or (),
             isolated=isolated,
             tolerance=Tolerance(absolute, relative, steps),
@@ -80,11 +111,72 @@ def diff(
         )
     draw(report, picture, force)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         _show(report)
     if not report.is_same:
         raise typer.Exit(DIFFERENT)
+
+
+def _show_quantization(
+    model: str,
+    float_model: str,
+    devices: list[str] | None,
+    inputs: Sequence[str],
+    picture: "Picture",
+    seed: int,
+    as_json: str | None,
+    force: bool,
+) -> None:
+    """The quantization error of each operation."""
+    from nnapi_shim.tools.quantization_error import quantization_error
+
+    if devices is not None and len(devices) != 1:
+        raise typer.BadParameter("--float compares on one device; --device names several")
+    report = quantization_error(
+        model,
+        float_model,
+        inputs,
+        device=devices[0] if devices else BUILT_IN[0],
+        picture=picture,
+        seed=seed,
+    )
+    if as_json:
+        write_json(report, as_json, force)
+        return
+    write_table(
+        (
+            ">#",
+            ">float #",
+            "operation",
+            "output",
+            ">largest",
+            ">mean",
+            ">steps",
+            ">SQNR",
+            ">clipped",
+        ),
+        [
+            (
+                item.number,
+                item.float_number,
+                item.name,
+                shortened(item.output),
+                item.largest,
+                item.mean,
+                None if item.steps is None else rounded(item.steps),
+                f"{item.sqnr_db:.1f} dB",
+                percent(item.clipped),
+            )
+            for item in report.operations
+        ],
+    )
+    for title, names_of in (
+        (report.model, report.unmatched),
+        (report.float_model, report.float_unmatched),
+    ):
+        if names_of:
+            write(f"only in {title or 'the other model'}: {', '.join(names_of)}")
 
 
 def _show(report: "Diff") -> None:

@@ -4,7 +4,11 @@ from typing import Annotated
 
 import typer
 
+from nnapi_shim.cli import completion
 from nnapi_shim.cli.arguments import Force
+
+EXIT_CODES = {"tool.exec.not-found": 127, "tool.exec.not-executable": 126}
+"""Rule -> exit code, as in a shell."""
 
 
 def exec_(
@@ -22,12 +26,20 @@ def exec_(
         bool, typer.Option("--lint", help="Report all errors of a model at once.")
     ] = False,
     device: Annotated[
-        str | None,
-        typer.Option(metavar="REGEX", help="List only devices whose whole name matches."),
+        list[str] | None,
+        typer.Option(
+            metavar="REGEX",
+            autocompletion=completion.devices,
+            help="List only devices whose whole name matches; repeat it for several.",
+        ),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="Log level: silent, error, warning, debug; json."),
+        typer.Option(
+            metavar="LEVEL",
+            autocompletion=completion.log_levels,
+            help="Log level: silent, error, warning, debug; json.",
+        ),
     ] = None,
     profile: Annotated[
         str | None,
@@ -39,11 +51,15 @@ def exec_(
 ) -> None:
     """Run an unmodified C program with this library; exit code and signals are the program's.
 
+    A program that does not exist gives 127, one that cannot be run 126.
+
     `%p` in the name of a file is replaced with the process id.
 
     Example: nnapi-shim exec --trace trace.json --capture capture.zip -- ./program input.bin
     """
     from nnapi_shim import settings
+    from nnapi_shim.cli.plain import print_error
+    from nnapi_shim.errors import NnapiError
     from nnapi_shim.tools.execute import environment, execute
 
     variables = environment(
@@ -51,9 +67,15 @@ def exec_(
         trace=trace,
         capture=capture,
         lint=lint,
-        device=device,
+        device=device or (),
         log=log,
         profile=profile,
         overwrite=force,
     )
-    execute(command, variables)
+    try:
+        execute(command, variables)
+    except NnapiError as error:
+        if error.rule not in EXIT_CODES:
+            raise
+        print_error(error.message)
+        raise typer.Exit(EXIT_CODES[error.rule]) from None

@@ -5,17 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import FAST, Devices, Preference, names
+from nnapi_shim.cli.arguments import FAST, Devices, Force, Preference, names
 from nnapi_shim.cli.output import (
     AsJson,
-    count,
     shortened,
-    size,
     spans,
     write,
     write_json,
     write_table,
 )
+from nnapi_shim.units import count, size
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.explanation import Explanation
@@ -36,11 +35,12 @@ def explain(
     what: What,
     devices: Devices = None,
     preference: Preference = FAST,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
+    force: Force = False,
 ) -> None:
     """Show which device runs each operation of a model, and why; or describe an operation.
 
-    Examples: nnapi-shim explain mobilenet.tflite --devices npu,nnapi-cpu
+    Examples: nnapi-shim explain mobilenet.tflite --device npu,nnapi-cpu
 
     nnapi-shim explain CONV_2D
     """
@@ -51,7 +51,7 @@ def explain(
     if what.isidentifier() and not Path(what).exists():  # files have suffixes
         operation = described(what)
         if as_json:
-            write_json(operation)
+            write_json(operation, as_json, force)
         else:
             _show_operation(operation)
         return
@@ -59,7 +59,7 @@ def explain(
 
     explanation = find(what, names(devices), preference=preference)
     if as_json:
-        write_json(explanation)
+        write_json(explanation, as_json, force)
     else:
         _show(explanation)
 

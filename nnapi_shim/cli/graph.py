@@ -6,16 +6,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, names
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import (
+    AbsoluteTolerance,
+    Devices,
+    Force,
+    Inputs,
+    ModelPath,
+    RelativeTolerance,
+    StepTolerance,
+    names,
+    two_devices,
+)
+from nnapi_shim.cli.completion import COLOURS
 from nnapi_shim.cli.output import progress, write
 
 if TYPE_CHECKING:
     from nnapi_shim.api.model import Model
     from nnapi_shim.formats.output_file import Target
     from nnapi_shim.pictures.shades import Shades
+    from nnapi_shim.tools.array_difference import Tolerance
 
-COLOURS = ("device", "partition", "time", "error", "none")
-BUILT_IN = "nnapi-cpu,nnapi-reference"
+SUFFIXES = (".html", ".svg", ".png", ".dot")
 
 
 def graph(
@@ -23,13 +35,19 @@ def graph(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE.svg", help="Write a picture instead of serving."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Picture to write; its suffix is the format: .html (a page with zoom, search and "
+            "all operands), .svg, .png, or .dot for Graphviz.",
         ),
     ] = None,
     json: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write a Model Explorer graph instead of serving."
+            "--json",
+            metavar="[FILE.json]",
+            help="Print the graph as JSON that Model Explorer reads, or write it to a file.",
         ),
     ] = None,
     node_data: Annotated[
@@ -37,7 +55,7 @@ def graph(
         typer.Option(
             "--node-data",
             metavar="FILE",
-            help='Write a file for its "Add per-node data" instead of serving.',
+            help='Write the colours for "Add per-node data" of Model Explorer.',
         ),
     ] = None,
     colour: Annotated[
@@ -46,6 +64,7 @@ def graph(
             "--colour",
             "--color",
             metavar="BY",
+            autocompletion=completion.among(COLOURS),
             help=f"Property that colours nodes: {', '.join(COLOURS)}.",
         ),
     ] = None,
@@ -54,20 +73,34 @@ def graph(
     ] = False,
     diff: Annotated[
         str | None,
-        typer.Option("--diff", metavar="A,B", help="Compare the results of two devices."),
+        typer.Option(
+            "--diff",
+            metavar="A,B",
+            autocompletion=completion.devices,
+            help="Compare the results of two devices; operations within --atol, --rtol and "
+            "--steps are green.",
+        ),
     ] = None,
     isolated: Annotated[
         bool, typer.Option("--isolated", help="Compare each operation alone, as in `diff`.")
     ] = False,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
-    ] = None,
+    absolute: AbsoluteTolerance = 1e-4,
+    relative: RelativeTolerance = 1e-4,
+    steps: StepTolerance = 0,
+    inputs: Inputs = None,
     device: Devices = None,
+    explorer: Annotated[
+        bool,
+        typer.Option("--explorer", help="Show it in Google's Model Explorer, in the browser."),
+    ] = False,
     port: Annotated[
         int | None,
         typer.Option(
-            "--port", metavar="N", min=1, max=65535, help="Port of the server; default: a free one."
+            "--port",
+            metavar="N",
+            min=1,
+            max=65535,
+            help="Port of Model Explorer; default: a free one.",
         ),
     ] = None,
     no_open: Annotated[
@@ -75,72 +108,112 @@ def graph(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Show a model in Google's Model Explorer, or write it as a picture.
+    """Write a model as a picture, or show it in Google's Model Explorer.
 
-    The colour of an operation shows its device, time, error or partition.
+    The colour of an operation shows its device, time, error or partition. A page has all that are
+    measured.
 
-    Examples: nnapi-shim graph model.tflite --profile --diff nnapi-cpu,nnapi-reference
+    Examples: nnapi-shim graph model.tflite -o model.html --profile
 
-    nnapi-shim graph model.tflite --profile -o model.svg
+    nnapi-shim graph model.tflite -o model.svg --diff nnapi-cpu,nnapi-reference
     """
+    from nnapi_shim.cli.output import STDOUT, require_json
     from nnapi_shim.errors import bad_data
     from nnapi_shim.formats.output_file import require_free, write_all
+    from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.model_source import model_of, name_of
 
-    if json is not None or node_data is not None or output is None:
+    if explorer:
         import model_explorer  # noqa: F401  # fails before the measurement if it is missing
-
+    elif output is None and json is None and node_data is None:
+        raise typer.BadParameter(
+            f"-o FILE is missing; its suffix is {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        )
     by = _colour(colour, profile, diff)
-    files = [path for path in (output, json, node_data) if path is not None]
-    if output is not None and output.suffix.lower() != ".svg":
-        raise bad_data(f"{output} is no .svg file", "tool.graph.suffix")
+    require_json(json, force)
+    json_file = None if json in (None, STDOUT) else Path(str(json))
+    files = [path for path in (output, json_file, node_data) if path is not None]
+    if output is not None and output.suffix.lower() not in SUFFIXES:
+        raise bad_data(
+            f"{output} has the suffix {output.suffix!r}; allowed are {', '.join(SUFFIXES)}",
+            "tool.graph.suffix",
+        )
     for path in files:
         require_free(path, force)
+    if output is not None and output.suffix.lower() == ".png":
+        import PIL  # noqa: F401
     loaded = model_of(model)
     name = name_of(model)
-    all_shades = _shades(loaded, by, profile, diff, isolated, inputs or [], names(device))
-    first = next((shades for shades in all_shades if shades.name == by), None)
-    if files:
-        contents = _contents(loaded, name, first, output, json, node_data)
-        write_all(contents, force)
-        for path in files:
-            write(f"{path}: {len(contents[path])} bytes")
-        return
-    from nnapi_shim.pictures.explorer.server import serve
-
+    tolerance = Tolerance(absolute, relative, steps)
+    all_shades = _shades(
+        loaded, by, profile, diff, isolated, tolerance, inputs or [], names(device)
+    )
     all_shades.sort(key=lambda shades: shades.name != by)
-    serve(loaded, name, all_shades, port=port, opens=not no_open, tell=_tell)
+    first = next((shades for shades in all_shades if shades.name == by), None)
+    if json == STDOUT:
+        from nnapi_shim.pictures.explorer.files import graph_json
+
+        write(graph_json(loaded, name).decode())
+    contents = _contents(loaded, name, all_shades, first, output, json_file, node_data)
+    write_all(contents, force)
+    for path in files:
+        write(f"{path}: {len(contents[path])} bytes")
+    if explorer:
+        from nnapi_shim.pictures.explorer.server import serve
+
+        serve(loaded, name, all_shades, port=port, opens=not no_open, tell=_tell)
 
 
 def _contents(
     model: "Model",
     name: str,
-    shades: "Shades | None",
+    all_shades: "list[Shades]",
+    first: "Shades | None",
     output: Path | None,
     json: Path | None,
     node_data: Path | None,
 ) -> "dict[Target, bytes]":
-    """The requested files; shades: colours of nodes, or None."""
+    """The requested files; first: the colours of nodes, or None."""
     from nnapi_shim.errors import bad_data
 
     contents: dict[Target, bytes] = {}
     if output is not None:
-        from nnapi_shim.pictures.svg import svg
-
-        contents[output] = svg(model, shades, name).encode()
+        contents[output] = _picture(model, name, all_shades, first, output.suffix.lower())
     if json is not None:
         from nnapi_shim.pictures.explorer.files import graph_json
 
         contents[json] = graph_json(model, name)
     if node_data is not None:
-        if shades is None:
+        if first is None:
             raise bad_data(
                 "--node-data needs what --colour none leaves out", "tool.graph.node-data-option"
             )
         from nnapi_shim.pictures.explorer.files import node_data_json
 
-        contents[node_data] = node_data_json(name, shades)
+        contents[node_data] = node_data_json(name, first)
     return contents
+
+
+def _picture(
+    model: "Model", name: str, all_shades: "list[Shades]", first: "Shades | None", suffix: str
+) -> bytes:
+    """The content of a picture in the format of a suffix."""
+    if suffix == ".html":
+        from nnapi_shim.pictures.page import page
+
+        return page(model, all_shades, name, first.name if first else "").encode()
+    if suffix == ".dot":
+        from nnapi_shim.pictures.dot import dot
+
+        return dot(model, first, name).encode()
+    from nnapi_shim.pictures.svg import svg
+
+    text = svg(model, first, name)
+    if suffix == ".svg":
+        return text.encode()
+    from nnapi_shim.pictures.png import png
+
+    return png(text)
 
 
 def _tell(address: str) -> None:
@@ -167,20 +240,15 @@ def _shades(
     profile: bool,
     diff: str | None,
     isolated: bool,
+    tolerance: "Tolerance",
     inputs: list[str],
     devices: list[str] | None,
 ) -> "list[Shades]":
     """The colours by device, partition and the requested measurements."""
-    from nnapi_shim.errors import bad_data
     from nnapi_shim.pictures import measured
     from nnapi_shim.tools.explain import explain
 
-    compared = names(BUILT_IN if diff is None else diff) or []
-    if len(compared) != 2:
-        raise bad_data(
-            f"--diff names {len(compared)} devices; there must be two, such as a,b",
-            "tool.graph.diff-option",
-        )
+    two_devices(diff)  # refuses before the work
     explained = explain(model, devices)
     all_shades = [measured.devices(explained), measured.partitions(explained)]
     with progress() as tell:
@@ -192,11 +260,14 @@ def _shades(
         if diff is not None or by == "error":
             from nnapi_shim.tools.diff import diff as compare
 
-            all_shades.append(
-                measured.errors(
-                    compare(
-                        model, compared[0], compared[1], inputs, isolated=isolated, progress=tell
-                    )
-                )
+            compared = two_devices(diff)
+            comparison = compare(
+                model,
+                *compared,
+                inputs,
+                isolated=isolated,
+                tolerance=tolerance,
+                progress=tell,
             )
+            all_shades.append(measured.errors(comparison))
     return all_shades

@@ -1,10 +1,29 @@
 """`nnapi-shim info`."""
 
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from nnapi_shim.cli import completion
+from nnapi_shim.cli.arguments import Force
 from nnapi_shim.cli.output import AsJson, write, write_json, write_table
-from nnapi_shim.tools.info import Info
+from nnapi_shim.tools.info import Info, SettingInfo
 
 
-def info(as_json: AsJson = False) -> None:
+def info(
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME",
+            autocompletion=completion.settings,
+            help="Show the value, origin and meaning of this setting alone; repeat it for several.",
+        ),
+    ] = None,
+    as_json: AsJson = None,
+    force: Force = False,
+) -> None:
     """Show devices, processor, versions, settings and their origin, folders.
 
     Example: nnapi-shim info --json
@@ -12,10 +31,25 @@ def info(as_json: AsJson = False) -> None:
     from nnapi_shim.tools.info import info as find
 
     report = find()
+    if setting:
+        report = replace(report, settings=_chosen(report, setting))
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
+    elif setting:
+        for item in report.settings:
+            write(f"{item.name} = {item.value!r} ({item.origin})\n  {item.meaning}")
     else:
         _show(report)
+
+
+def _chosen(report: Info, names: list[str]) -> tuple[SettingInfo, ...]:
+    from nnapi_shim.api.names import unknown
+
+    by_name = {item.name: item for item in report.settings}
+    for name in names:
+        if name not in by_name:
+            raise unknown("setting", name, list(by_name))
+    return tuple(by_name[name] for name in names)
 
 
 def _show(report: Info) -> None:

@@ -2,14 +2,15 @@
 
 import typer
 
-from nnapi_shim.cli.arguments import ModelPath
-from nnapi_shim.cli.output import AsJson, count, write, write_json
+from nnapi_shim.cli.arguments import Force, ModelPath
+from nnapi_shim.cli.output import AsJson, write, write_json
+from nnapi_shim.units import count
 
 PROBLEMS = 1
 """Exit code if there are errors."""
 
 
-def lint(model: ModelPath, as_json: AsJson = False) -> None:
+def lint(model: ModelPath, as_json: AsJson = None, force: Force = False) -> None:
     """Report all problems of a model with their rules; exit code 1 if there are errors.
 
     The model of a Python file may be unfinished.
@@ -20,7 +21,7 @@ def lint(model: ModelPath, as_json: AsJson = False) -> None:
 
     report = find(model)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         for item in report.findings:
             code = f"{item.code.name}: " if item.code is not None else ""

@@ -15,9 +15,19 @@ import typer
 
 from nnapi_shim.log import one_line
 from nnapi_shim.tools.report import Progress, Report, untold
+from nnapi_shim.units import number
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-"""The option of all commands that print data."""
+AsJson = Annotated[
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="[FILE.json]",
+        help="Print JSON, or write it to a file whose name ends in .json.",
+    ),
+]
+"""The option of all commands that print data; `with_json_values` completes it."""
+
+JSON, STDOUT = "--json", "-"
 
 _REDRAWN_S = 0.1
 """Shortest time between two updates of the progress bar, in seconds."""
@@ -47,14 +57,47 @@ def _put(text: str) -> None:
         raise UnreadError from None
 
 
-def write_json(report: Report) -> None:
-    """Write a report as JSON to stdout."""
-    write_data(report.to_json())
+def with_json_values(arguments: Sequence[str]) -> list[str]:
+    """Arguments in which each `--json` has a value: the next word if it ends in .json, else
+    STDOUT.
+    """
+    result: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*result, word, *words]
+        if word.endswith(".json") and result and result[-1] == f"{JSON}={STDOUT}":
+            result[-1] = f"{JSON}={word}"
+        else:
+            result.append(f"{JSON}={STDOUT}" if word == JSON else word)
+    return result
 
 
-def write_data(data: dict[str, Any]) -> None:
-    """Write dictionaries, lists, strings and numbers as JSON to stdout."""
-    write(json.dumps(data, indent=2))
+def require_json(file: str | None, force: bool) -> None:
+    """Raise before the work if the file of --json cannot be written."""
+    if file is not None and file != STDOUT:
+        if not file.endswith(".json"):
+            raise typer.BadParameter(f"{JSON}: {file} does not end in .json")
+        from nnapi_shim.formats.output_file import require_free
+
+        require_free(file, force)
+
+
+def write_json(report: Report, file: str, force: bool = False) -> None:
+    """Write a report as JSON to stdout or to a file."""
+    write_data(report.to_json(), file, force)
+
+
+def write_data(data: dict[str, Any], file: str, force: bool = False) -> None:
+    """Write dictionaries, lists, strings and numbers as JSON to stdout or to a file."""
+    text = json.dumps(data, indent=2)
+    if file == STDOUT:
+        write(text)
+    else:
+        from nnapi_shim.formats import output_file
+
+        require_json(file, force)
+        output_file.write(file, f"{text}\n".encode(), force)
 
 
 def cell(value: Any) -> str:
@@ -64,7 +107,7 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return number(value)
     return one_line(str(value))
 
 
@@ -78,47 +121,14 @@ def shortened(name: str) -> str:
     return f"{name[: half - 1]}...{name[2 - half :]}"
 
 
-def size(bytes: int | None) -> str:
-    """A number of bytes, such as `1.5 MB`; `unknown` for None."""
-    if bytes is None:
-        return "unknown"
-    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if bytes >= one:
-            return f"{bytes / one:.4g} {unit}"
-    return f"{bytes} B"
-
-
-def duration(seconds: float) -> str:
-    """A time, such as `4.21 ms`."""
-    for unit, one in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= one:
-            return f"{seconds / one:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns" if seconds else "0"
-
-
-def rate(value: float | None, unit: str) -> str:
-    """A rate, such as `41.2 GB/s`; `unknown` for None."""
-    return "unknown" if value is None else f"{value / 1e9:.3g} G{unit}"
-
-
-def percent(share: float | None) -> str:
-    """A share, such as `12.5%`; "" for None."""
-    return "" if share is None else f"{100 * share:.1f}%"
-
-
-def count(number: int, what: str) -> str:
-    """A number with a noun, such as `1 step`, `2 steps`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def spans(numbers: Sequence[int]) -> str:
     """Numbers with consecutive ones as ranges, such as `0-3, 7`."""
     parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and parts[-1][1] == number - 1:
-            parts[-1][1] = number
+    for each in sorted(numbers):
+        if parts and parts[-1][1] == each - 1:
+            parts[-1][1] = each
         else:
-            parts.append([number, number])
+            parts.append([each, each])
     return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in parts)
 
 

@@ -5,19 +5,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, PictureFile, names
+from nnapi_shim.cli.arguments import (
+    Devices,
+    Force,
+    Inputs,
+    ModelPath,
+    PictureFile,
+    Resize,
+    Seed,
+    names,
+)
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
-    count,
-    duration,
-    percent,
     progress,
-    rate,
+    require_json,
     write,
     write_json,
     write_table,
 )
+from nnapi_shim.units import count, duration, percent, rate, rounded
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.profile import OperationProfile, Profile
@@ -26,10 +33,7 @@ if TYPE_CHECKING:
 def profile(
     model: ModelPath,
     devices: Devices = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
-    ] = None,
+    inputs: Inputs = None,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Number of observed runs.")] = 20,
     warm_up: Annotated[
         int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
@@ -50,10 +54,10 @@ def profile(
         ),
     ] = None,
     force: Force = False,
-    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    resize: Resize = False,
+    seed: Seed = 0,
     picture: PictureFile = None,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Measure the time of each operation, and compare it with the machine's peaks.
 
@@ -65,6 +69,7 @@ def profile(
 
     if trace is not None:
         require_free(trace, force)
+    require_json(as_json, force)
     require_drawable(picture, force)
     with progress() as tell:
         report = find(
@@ -82,7 +87,7 @@ def profile(
         report.save_trace(trace, force)
     draw(report, picture, force)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         _show(report, steps, top)
 
@@ -142,7 +147,7 @@ def _row(item: "OperationProfile") -> tuple[object, ...]:
         item.number,
         item.name,
         item.device,
-        "not seen" if item.seconds is None else duration(item.seconds),
+        _time(item),
         percent(item.share),
         _arithmetic(item),
         _giga(item.bytes_per_second),
@@ -157,5 +162,11 @@ def _arithmetic(item: "OperationProfile") -> str:
     return f"{_giga(item.flops_per_second)} {'GOP/s' if item.is_integer else 'GFLOP/s'}"
 
 
+def _time(item: "OperationProfile") -> str:
+    if item.fused_into is not None:
+        return f"fused into {item.fused_into}"
+    return "not seen" if item.seconds is None else duration(item.seconds)
+
+
 def _giga(value: float | None) -> str:
-    return "" if value is None else f"{value / 1e9:.3g}"
+    return "" if value is None else rounded(value / 1e9)

@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nnapi_shim.cli import completion
 from nnapi_shim.cli.arguments import Force
-from nnapi_shim.cli.output import AsJson, count, progress, write, write_json, write_table
+from nnapi_shim.cli.output import (
+    AsJson,
+    progress,
+    require_json,
+    write,
+    write_json,
+    write_table,
+)
+from nnapi_shim.units import count
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.replay import Replay
@@ -19,7 +28,11 @@ def replay(
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A capture file.")],
     device: Annotated[
         str | None,
-        typer.Option(metavar="REGEX", help="Run everything on the first device that matches."),
+        typer.Option(
+            metavar="REGEX",
+            autocompletion=completion.devices,
+            help="Run everything on the first device that matches.",
+        ),
     ] = None,
     last: Annotated[
         bool, typer.Option("--last", help="Also repeat the call in which the program died.")
@@ -35,7 +48,7 @@ def replay(
         ),
     ] = None,
     force: Force = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
     """Repeat the calls of a program and compare results; exit code 1 if they differ, or if no call
     can be repeated.
@@ -54,10 +67,11 @@ def replay(
             write(str(written))
     if sources:
         return
+    require_json(as_json, force)
     with progress() as tell:
         report = repeat(capture, device, last=last, progress=tell)
     if as_json:
-        write_json(report)
+        write_json(report, as_json, force)
     else:
         _show(report, last)
     if report.differences or (report.calls and not report.repeated):

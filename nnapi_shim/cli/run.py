@@ -5,65 +5,96 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Device, Force, ModelPath, names
-from nnapi_shim.cli.output import AsJson, write, write_json, write_table
+from nnapi_shim.cli.arguments import (
+    AbsoluteTolerance,
+    Devices,
+    Force,
+    Inputs,
+    ModelPath,
+    RelativeTolerance,
+    Resize,
+    Seed,
+    StepTolerance,
+    names,
+)
+from nnapi_shim.cli.output import AsJson, require_json, write, write_json, write_table
+from nnapi_shim.units import count, duration, number
 
 if TYPE_CHECKING:
-    from nnapi_shim.tools.run import ArgumentInfo, RunResult
+    from nnapi_shim.tools.run import ArgumentInfo, Expected, OutputValues, RunResult
+
+DIFFERENT = 1
+"""Exit code if outputs differ from --expect."""
+
+_SHOWN = 8
+"""Number of elements of an output that are printed."""
 
 
 def run(
     model: ModelPath,
-    input: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="FILE|NAME=FILE",
-            help="An array (.npy, or .npz for several) or a picture; once for each input. Default: "
-            "random inputs.",
-        ),
-    ] = None,
+    input: Inputs = None,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", metavar="FILE", help="Names of classes, one per line."),
     ] = None,
     top: Annotated[
-        int, typer.Option("--top", metavar="K", min=0, help="Number of classes to print.")
-    ] = 0,
-    device: Device = None,
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="K",
+            min=0,
+            help="Number of classes to print for an output that is a row of scores. Default: 5 for "
+            f"more than {_SHOWN} scores, or with --labels; 0: values, no classes.",
+        ),
+    ] = None,
+    device: Devices = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.npz", help="Write the outputs to a file."),
     ] = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option(
+            "--expect",
+            metavar="FILE",
+            help="Compare the outputs with those in a .npz, .npy, .json, .csv or .bin file; exit "
+            "code 1 if they differ by more than --atol, --rtol or --steps.",
+        ),
+    ] = None,
+    absolute: AbsoluteTolerance = 1e-4,
+    relative: RelativeTolerance = 1e-4,
+    steps: StepTolerance = 0,
     force: Force = False,
-    resize: Annotated[
-        bool, typer.Option("--resize", help="Scale pictures to the size of the input.")
-    ] = False,
+    resize: Resize = False,
     mean: Annotated[
         float | None, typer.Option("--mean", help="A pixel p becomes (p - mean) / std.")
     ] = None,
     std: Annotated[float | None, typer.Option("--std", help="See --mean.")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
+    seed: Seed = 0,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Let LiteRT run what NNAPI cannot express."),
     ] = False,
-    as_json: AsJson = False,
+    as_json: AsJson = None,
 ) -> None:
-    """Run a model once and print its outputs.
+    """Run a model once and print its outputs, as real numbers.
 
     A picture must have the size of the input, unless --resize. Without --mean and --std, an 8-bit
     input gets unchanged pixels, 0 to 255 (signed: -128 to 127), a float input gets pixel / 255.
-    Float arrays for quantized inputs are quantized.
+    For a quantized input, floats are real numbers, which are quantized; integers are its stored
+    values.
 
-    Example: nnapi-shim run mobilenet.tflite --input cat.png --resize --labels imagenet.txt
+    Examples: nnapi-shim run mobilenet.tflite --input cat.png --resize --labels imagenet.txt
+
+    nnapi-shim run model.tflite --input x.npy --expect outputs.npz
     """
     from nnapi_shim.formats.output_file import require_free
+    from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.inputs import Picture
     from nnapi_shim.tools.run import read_labels
     from nnapi_shim.tools.run import run as compute
 
+    require_json(as_json, force)
     if output is not None:
         if output.suffix != ".npz":
             raise typer.BadParameter(f"{output} does not end in .npz")
@@ -77,40 +108,74 @@ def run(
         picture=Picture(resize, mean, std),
         seed=seed,
         partial=partial,
+        expect=expect,
+        tolerance=Tolerance(absolute, relative, steps),
     )
     if output is not None:
         result.save(output, force)
     if as_json:
-        write_json(result)
+        write_json(result, as_json, force)
     else:
         _show(result)
+    if not result.is_as_expected:
+        raise typer.Exit(DIFFERENT)
 
 
 def _show(result: "RunResult") -> None:
     devices = ", ".join(dict.fromkeys(result.devices))
     write(
-        f"run on {devices}: compiled in {1e3 * result.compile_seconds:.3g} ms, "
-        f"first run {1e3 * result.run_seconds:.3g} ms"
+        f"run on {devices}: compiled in {duration(result.compile_seconds)}, "
+        f"first run {duration(result.run_seconds)}"
     )
-    made_up = " (made up)" if result.made_up and result.inputs else ""
+    made_up = " (random)" if result.made_up and result.inputs else ""
     for item in result.inputs:
         write(f"input  {item.name}: {_argument(item)}{made_up}")
     for output in result.outputs:
-        write(f"output {output.name}: {_argument(output)}")
-        if output.minimum is None:
-            continue
-        write(f"  from {output.minimum:.6g} to {output.maximum:.6g}, mean {output.mean:.6g}")
-        if not output.top:
-            values = output.values.reshape(-1)
-            more = ", ..." if values.size > 8 else ""
-            write(f"  {', '.join(f'{value:.6g}' for value in values[:8])}{more}")
+        _show_output(output)
     for output in result.outputs:
         if output.top:
+            has_labels = any(item.label for item in output.top)
             write()
             write_table(
-                (">class", ">score", "label"),
-                [(item.index, item.score, item.label) for item in output.top],
+                (">class", ">score", *(["label"] if has_labels else [])),
+                [
+                    (item.index, item.score, *([item.label] if has_labels else []))
+                    for item in output.top
+                ],
             )
+    if result.expected:
+        write()
+    for comparison in result.expected:
+        write(_verdict(comparison))
+
+
+def _show_output(output: "OutputValues") -> None:
+    write(f"output {output.name}: {_argument(output)}")
+    if output.minimum is None or output.maximum is None or output.mean is None:
+        return
+    low, high, mean = (number(x, 6) for x in (output.minimum, output.maximum, output.mean))
+    write(f"  from {low} to {high}, mean {mean}")
+    if not output.top:
+        values = output.real.reshape(-1)
+        more = ", ..." if values.size > _SHOWN else ""
+        write(f"  {', '.join(number(float(value), 6) for value in values[:_SHOWN])}{more}")
+
+
+def _verdict(comparison: "Expected") -> str:
+    """The comparison of an output with the expected values."""
+    found = comparison.difference
+    if found.problem:
+        return f"{comparison.name} is not as expected: {found.problem}"
+    if found.at is None:
+        return f"{comparison.name} is as expected: all values are equal"
+    verdict = "is not as expected" if found.is_beyond else "is as expected, within the tolerance"
+    of = f" of {count(found.elements, 'value')}"
+    steps = f" ({count(found.steps, 'step')})" if found.steps is not None else ""
+    return (
+        f"{comparison.name} {verdict}: {found.differing}{of} differ, by at most "
+        f"{number(found.largest, 3)}{steps}; most at {list(found.at)}: {found.a:.9g}, expected "
+        f"{found.b:.9g}"
+    )
 
 
 def _argument(item: "ArgumentInfo") -> str:

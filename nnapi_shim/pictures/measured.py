@@ -1,6 +1,6 @@
 """Conversion of reports of nnapi_shim.tools to colours of operations."""
 
-from nnapi_shim.pictures.shades import Shades
+from nnapi_shim.pictures.shades import MICROSECONDS, Shades
 from nnapi_shim.tools.diff import Diff
 from nnapi_shim.tools.explain import Explanation
 from nnapi_shim.tools.profile import Profile
@@ -24,16 +24,25 @@ def partitions(explanation: Explanation) -> Shades:
 
 
 def times(profile: Profile) -> Shades:
-    """The time of each operation; white if it cannot be observed."""
-    microseconds = {
-        item.number: item.seconds * 1e6 for item in profile.operations if item.seconds is not None
+    """The time of each operation; white if it cannot be observed, or if another operation does
+    its work.
+    """
+    fused = {
+        item.number: f"fused into {item.fused_into}"
+        for item in profile.operations
+        if item.fused_into is not None
     }
-    return Shades("time", "time in a run", "µs", microseconds)
+    microseconds = {
+        item.number: item.seconds * 1e6
+        for item in profile.operations
+        if item.seconds is not None and item.number not in fused
+    }
+    return Shades("time", "time in a run", MICROSECONDS, microseconds, fused)
 
 
 def errors(comparison: Diff) -> Shades:
     """The largest error of each operation: in quantization steps if all outputs are quantized;
-    white if there are no numbers to compare.
+    white if there are no numbers to compare, green within the tolerance.
     """
     compared = [
         (item.number, item.difference)
@@ -45,6 +54,9 @@ def errors(comparison: Diff) -> Shades:
     for number, value in compared:
         error = float(value.steps) if in_steps and value.steps is not None else value.largest
         largest[number] = max(largest.get(number, 0.0), error)
+    beyond = frozenset(item.number for item in comparison.operands if item.is_beyond)
     what = "largest error" if not in_steps else "largest error, quantization steps"
     how = " of the operation alone" if comparison.is_isolated else ""
-    return Shades("error", f"{what}{how}, {comparison.a} to {comparison.b}", "", largest)
+    return Shades(
+        "error", f"{what}{how}, {comparison.a} to {comparison.b}", "", largest, {}, beyond
+    )

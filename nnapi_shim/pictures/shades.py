@@ -6,8 +6,10 @@ safe for colour-blind people, and black text is readable on all of them.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+
+from nnapi_shim.units import duration, number
 
 GRADIENT = ((0.0, "#fff7e0"), (0.5, "#fdbb63"), (1.0, "#e4572e"))
 """Share of the range -> colour."""
@@ -21,6 +23,9 @@ DISTINCT = (
     "#8fb6dd",
     "#cfcfcf",
 )
+WITHIN = "#d7efdc"
+"""Colour of operations within a tolerance."""
+MICROSECONDS = "\u00b5s"
 WHITE, INK = "#ffffff", "#1a1a1a"
 """Colour of operations without a value; colour of text."""
 
@@ -31,12 +36,16 @@ class Shades:
 
     name: `device`, `partition`, `time` or `error`. title: its description. unit: of the numbers, or
     "". values: number of an operation -> a number or a text; other operations are white.
+    notes: number of an operation -> a text in place of a value; it is white. beyond: the operations
+    beyond a tolerance, the only dark ones; None without a tolerance.
     """
 
     name: str
     title: str
     unit: str
     values: Mapping[int, float | str]
+    notes: Mapping[int, str] = field(default_factory=dict)
+    beyond: frozenset[int] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -63,7 +72,10 @@ class Shades:
             return self.colour_of(value)
         if not math.isfinite(value):
             return gradient(1.0)
-        return gradient(value / self.largest if self.largest else 0.0)
+        share = value / self.largest if self.largest else 0.0
+        if self.beyond is None:
+            return gradient(share)
+        return gradient(0.5 + share / 2) if number in self.beyond else WITHIN
 
     def colour_of(self, text: str) -> str:
         """The colour of a text."""
@@ -72,13 +84,15 @@ class Shades:
     def text(self, number: int) -> str:
         """The value of an operation as text; "" if it has none."""
         if number not in self.values:
-            return ""
+            return self.notes.get(number, "")
         value = self.values[number]
         return value if isinstance(value, str) else self.written(value)
 
     def written(self, value: float) -> str:
         """A number with its unit."""
-        return f"{value:.3g} {self.unit}".rstrip()
+        if self.unit == MICROSECONDS:
+            return duration(value * 1e-6, MICROSECONDS)
+        return f"{number(value, 3)} {self.unit}".rstrip()
 
 
 def gradient(share: float) -> str:

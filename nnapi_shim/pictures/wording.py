@@ -39,6 +39,14 @@ def called(operand: OperandView) -> str:
     return one_line(operand.name) or f"operand {operand.index}"
 
 
+def short(operand: OperandView) -> str:
+    """A short name: the last of several names, and of that the last part of a path."""
+    name = called(operand)
+    last = name.rpartition(";")[2] or name
+    parts = [part for part in last.split("/") if part]
+    return parts[-1] if parts else name
+
+
 def quantization(operand: OperandView) -> Mapping[str, str]:
     """Name -> text of the quantization parameters; empty if not quantized."""
     channels = operand.channel_quant

@@ -25,7 +25,7 @@ from nnapi_shim.runtime.partitioning import Step, partitioned, supported_by, who
 from nnapi_shim.settings import LINT, PARTITION
 
 if TYPE_CHECKING:
-    from nnapi_shim.runtime.execution_plan import ExecutionPlan
+    from nnapi_shim.runtime.execution_plan import ExecutionPlan, ExecutionStep
 
 NEVER, NO_FALLBACK = "0", "2"
 """Values of DEBUG_NN_PARTITION."""
@@ -291,6 +291,11 @@ class Compilation:
             self.prepared = FallbackPreparedModel(
                 self.prepared, _names(steps), fallback.device.name, prepare
             )
+
+    @property
+    def steps(self) -> "Sequence[ExecutionStep]":
+        """The steps of a plan of several; empty for a single device."""
+        return () if self._plan is None else self._plan.steps
 
     @property
     def devices(self) -> list[IDevice]:

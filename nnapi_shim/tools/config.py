@@ -14,10 +14,8 @@ from nnapi_shim.tools.report import Report
 
 @dataclass(frozen=True)
 class Config(Report):
-    """Folders, and flags for the compiler and the linker, quoted for a shell.
-
-    libdir: folder of libneuralnetworks.so. includedir: folder of android/NeuralNetworks.h.
-    cmakedir: value of NeuralNetworks_DIR. pkgconfigdir: entry for PKG_CONFIG_PATH.
+    """Folders, and flags for the compiler and the linker, quoted for a shell; MEANINGS explains
+    the fields.
     """
 
     cflags: str
@@ -26,6 +24,17 @@ class Config(Report):
     includedir: str
     cmakedir: str
     pkgconfigdir: str
+
+
+MEANINGS = {
+    "cflags": "Flags for the compiler.",
+    "libs": "Flags for the linker.",
+    "libdir": "Folder of libneuralnetworks.so.",
+    "includedir": "Folder of the headers.",
+    "cmakedir": "Folder for NeuralNetworks_DIR.",
+    "pkgconfigdir": "Folder for PKG_CONFIG_PATH.",
+}
+"""Field of Config -> its meaning."""
 
 
 def config() -> Config:

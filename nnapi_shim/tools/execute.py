@@ -25,7 +25,7 @@ def environment(
     trace: str | None = None,
     capture: str | None = None,
     lint: bool = False,
-    device: str | None = None,
+    device: Sequence[str] = (),
     log: str | None = None,
     profile: str | None = None,
     overwrite: bool = False,
@@ -33,8 +33,8 @@ def environment(
     """`variables` with the settings with which a program loads libneuralnetworks.so and companions.
 
     trace, capture: output files; `%p` in a name is replaced with the process id.
-    lint: whether model building continues after an error. device: a regular expression that device
-    names must match. log: log level and format, such as `debug,json`.
+    lint: whether model building continues after an error. device: regular expressions; a device
+    name must match one of them. log: log level and format, such as `debug,json`.
     profile: name of a profile of the settings file, whose settings go before `variables`.
     overwrite: whether existing files may be replaced.
 
@@ -55,13 +55,14 @@ def environment(
         result[setting.name] = str(Path(file).absolute())  # the program may change its directory
     if lint:
         result[settings.LINT.name] = "1"
-    if device is not None:
+    for pattern in device:
         try:
-            re.compile(device)
+            re.compile(pattern)
         except re.error as error:
-            message = f"{device!r} is no regular expression: {error}"
+            message = f"{pattern!r} is no regular expression: {error}"
             raise bad_data(message, "tool.exec.device-pattern") from None
-        result[settings.ENABLED_DEVICES.name] = device
+    if device:
+        result[settings.ENABLED_DEVICES.name] = "|".join(device)
     if log is not None:
         allowed = (*LEVELS, JSON)
         for word in log.replace(",", " ").split():
@@ -95,8 +96,10 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
         raise bad_data("there is no program to run", "tool.exec.no-program")
     path = shutil.which(command[0], path=environment.get("PATH"))
     if path is None:
-        why = "is no program that may be run" if Path(command[0]).exists() else "is not found"
-        raise bad_data(f"{command[0]} {why}", "tool.exec.not-found")
+        if Path(command[0]).exists():
+            message = f"{command[0]} is no executable file"
+            raise bad_data(message, "tool.exec.not-executable")
+        raise bad_data(f"there is no program {command[0]}", "tool.exec.not-found")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -2,60 +2,23 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.compilation import Compilation
-from nnapi_shim.api.quantization import quantize
-from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
+from nnapi_shim.tools.input_files import KINDS, PICTURE, opened, shown
+from nnapi_shim.tools.input_files import quantized as quantized
+from nnapi_shim.tools.input_pictures import Picture as Picture
+from nnapi_shim.tools.input_pictures import read_picture
 
 if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialCompilation
-
-ARRAYS = (".npy", ".npz")
-PICTURE_BYTES = 1 << 28
-"""Size limit of a decoded picture, in bytes."""
-
-_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Channels -> Pillow's image mode."""
-_BYTES = {OperandType.TENSOR_QUANT8_ASYMM: 0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED: -128}
-"""Type of one byte -> the value of a black pixel."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The conversion of pictures to inputs.
-
-    resize: whether to scale a picture of another size; otherwise it is an error.
-    mean, std: the value of a pixel is (0..255 - mean) / std. Without both, a quantized input of 8
-        bits gets the pixel itself, 0..255 or -128..127, for which its scale and zero point are
-        usually chosen; a float input gets pixel / 255.
-    """
-
-    resize: bool = False
-    mean: float | None = None
-    std: float | None = None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether neither mean nor std is set."""
-        return self.mean is None and self.std is None
-
-    def real(self, pixels: Array) -> Array:
-        """Pixels as real numbers."""
-        mean = 0.0 if self.mean is None else self.mean
-        std = 255.0 if self.std is None else self.std
-        if not std:
-            raise bad_data("std is 0; pixels cannot be divided by it", "tool.inputs.std-zero")
-        result: Array = (pixels.astype(np.float32) - np.float32(mean)) / np.float32(std)
-        return result
 
 
 def read_inputs(
@@ -65,11 +28,13 @@ def read_inputs(
 ) -> list[Array]:
     """One array for each input of a compilation.
 
-    files: in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays by the
-    names of the inputs or in their order; any other file is a picture.
+    files: in the order of the inputs, or each as `name=file`: .npy, .json (nested lists), .csv,
+    .bin (raw bytes); .npz or .json with arrays by the names of the inputs or in their order; `-` is
+    stdin with the content of any of these; any other file is a picture.
 
-    Float arrays for a quantized input are quantized with its scale and zero point. Raises BAD_DATA
-    for arrays that do not match an input, OSError for files that cannot be read.
+    Float arrays for a quantized input are quantized with its scale and zero point; integers are its
+    stored values. Raises BAD_DATA for arrays that do not match an input, OSError for files that
+    cannot be read.
     """
     names, arguments = compilation.input_names, compilation.inputs
     arrays: dict[int, Array] = {}
@@ -85,9 +50,11 @@ def read_inputs(
             )
         else:
             path, positions = text, []
-        if path.endswith(".npz"):
-            for position, array in _of_archive(path, compilation).items():
-                arrays[position] = fitted(array, arguments[position], f"{path}, {names[position]}")
+        file = opened(path)
+        content = file.arrays()
+        if isinstance(content, dict):
+            for position, array in _by_position(file.path, content, names).items():
+                arrays[position] = file.input(array, arguments[position])
             continue
         if not positions:
             positions = [position for position in free if position not in arrays][:1]
@@ -99,44 +66,45 @@ def read_inputs(
         (position,) = positions
         if position in arrays:
             raise bad_data(f"input {names[position]!r} is given twice", "tool.inputs.twice")
-        arrays[position] = read_input(path, arguments[position], how or Picture())
+        if file.kind == PICTURE:
+            arrays[position] = read_picture(
+                file.path, file.content, arguments[position], how or Picture()
+            )
+        else:
+            arrays[position] = file.input(content, arguments[position])
     missing = [names[position] for position in range(len(arguments)) if position not in arrays]
     if missing:
         raise bad_data(f"nothing is given for {', '.join(missing)}", "tool.inputs.missing")
     return [arrays[position] for position in range(len(arguments))]
 
 
-def read_input(path: str, argument: Argument, how: Picture) -> Array:
-    """An array for an input from a .npy file or a picture."""
-    if path.endswith(".npy"):
-        return fitted(_array(path), argument, path)
-    return _picture(path, argument, how)
-
-
-def fitted(array: Array, argument: Argument, what: str) -> Array:
-    """An array converted to an input's type and dimensions. Raises BAD_DATA if it cannot be."""
-    declared = argument.dimensions
-    scalar = argument.type in SCALARS and array.size == 1
-    if scalar:
-        array = array.reshape(())
-    elif declared and not (
-        len(array.shape) == len(declared)
-        and all(size in (0, actual) for size, actual in zip(declared, array.shape, strict=True))
-    ):
+def read_outputs(
+    compilation: "Compilation | PartialCompilation", path: str | os.PathLike[str]
+) -> list[Array]:
+    """One array for each output of a compilation, from a file as in `read_inputs`; a picture is
+    none. Dimensions are not checked.
+    """
+    names, arguments = compilation.output_names, compilation.outputs
+    file = opened(os.fspath(path))
+    content = file.arrays()
+    if file.kind == PICTURE:
         raise bad_data(
-            f"{what} has dimensions {list(array.shape)}; the input has {shown(declared)}",
-            "tool.inputs.dimensions",
+            f"{file.path} has no arrays; names of such files end in {', '.join(KINDS)}",
+            "tool.inputs.no-arrays",
         )
-    if array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE:
-        return quantized(array, argument)
-    return array
-
-
-def quantized(array: Array, argument: Argument) -> Array:
-    """The numbers of a quantized input for real numbers, as nnapi_shim.quantize makes them."""
-    if np.isnan(array).any():
-        raise bad_data("not a number cannot be quantized", "tool.inputs.nan")
-    return quantize(array, argument.scale, argument.zero_point, argument.type)
+    if isinstance(content, dict):
+        by_position = _by_position(file.path, content, names, "outputs")
+    elif len(names) == 1:
+        by_position = {0: file.input(content, arguments[0], exactly=False)}
+    else:
+        raise bad_data(
+            f"{file.path} has one array; the outputs are {', '.join(names)}",
+            "tool.inputs.output-count",
+        )
+    return [
+        file.input(by_position[position], argument, exactly=False)
+        for position, argument in enumerate(arguments)
+    ]
 
 
 def real(array: Array, argument: Argument) -> Array:
@@ -179,145 +147,15 @@ def _random(argument: Argument, rng: np.random.Generator, position: int) -> Arra
     return np.asarray(rng.integers(0, 1, shape, endpoint=True), dtype)
 
 
-def shown(dimensions: Sequence[int]) -> str:
-    """Dimensions in a message, `?` for an unknown one."""
-    return f"[{', '.join(str(size) if size else '?' for size in dimensions)}]"
-
-
-# Files
-
-
-def _array(path: str) -> Array:
-    loaded = _loaded(path)
-    if not isinstance(loaded, np.ndarray):
-        raise bad_data(
-            f"{path} is no single array of numpy; such files end in .npz", "tool.inputs.not-npy"
-        )
-    return loaded
-
-
-def _loaded(path: str) -> Array | dict[str, Array]:
-    """The content of a numpy file: an array, or arrays by name."""
-    from zipfile import BadZipFile
-
-    # Opened here, because numpy does not close a file that it cannot read.
-    with Path(path).open("rb") as file:
-        try:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return loaded
-            return {name: loaded[name] for name in loaded.files}
-        except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
-            raise bad_data(
-                f"{path} is no file of numpy: {_short(error)}", "tool.inputs.not-numpy"
-            ) from None
-
-
-def _of_archive(path: str, compilation: "Compilation | PartialCompilation") -> dict[int, Array]:
-    """Arrays of a .npz file by the positions of inputs."""
-    names, arrays = compilation.input_names, _loaded(path)
-    if isinstance(arrays, np.ndarray):
-        raise bad_data(
-            f"{path} is a single array of numpy; such files end in .npy", "tool.inputs.not-npz"
-        )
+def _by_position(
+    path: str, arrays: dict[str, Array], names: Sequence[str], what: str = "inputs"
+) -> dict[int, Array]:
+    """Arrays of a file by the positions of inputs or outputs."""
     if set(names) <= arrays.keys():
         return {position: arrays[name] for position, name in enumerate(names)}
     if len(arrays) == len(names) and not arrays.keys() & set(names):
         return dict(enumerate(arrays.values()))
     raise bad_data(
-        f"{path} has {', '.join(arrays) or 'no arrays'}; the inputs are {', '.join(names)}",
+        f"{path} has {', '.join(arrays) or 'no arrays'}; the {what} are {', '.join(names)}",
         "tool.inputs.npz-names",
     )
-
-
-def _picture(path: str, argument: Argument, how: Picture) -> Array:
-    size = _image_size(argument)
-    if size is None:
-        raise bad_data(
-            f"{path} is taken for a picture, and the input, {argument.type.name}"
-            f"{shown(argument.dimensions)}, takes none; a .npy file holds any array",
-            "tool.inputs.no-picture-input",
-        )
-    height, width, channels, is_first = size
-    pixels = _pixels(path, height, width, _MODES[channels], how.resize)
-    pixels = pixels.reshape(*pixels.shape[:2], channels)
-    if is_first:
-        pixels = pixels.transpose(2, 0, 1)
-    if len(argument.dimensions) == 4:
-        pixels = pixels[np.newaxis]
-    dark = _BYTES.get(argument.type)
-    if dark is not None and how.is_plain:
-        return np.ascontiguousarray((pixels.astype(np.int16) + dark).astype(DTYPES[argument.type]))
-    values = np.ascontiguousarray(how.real(pixels))
-    if argument.type in QUANTIZED_RANGE:
-        return quantized(values, argument)
-    if DTYPES[argument.type].kind != "f":
-        return np.ascontiguousarray(pixels.astype(DTYPES[argument.type]))
-    return values
-
-
-def _image_size(argument: Argument) -> tuple[int, int, int, bool] | None:
-    """Height, width (0: any), channels of the pictures that an input takes, and whether the layout
-    is channels-first; None for an input that takes no pictures.
-    """
-    dimensions = argument.dimensions
-    if argument.type not in DTYPES or len(dimensions) not in (3, 4):
-        return None
-    if len(dimensions) == 4:
-        if dimensions[0] not in (0, 1):
-            return None
-        dimensions = dimensions[1:]
-    if dimensions[2] in _MODES:
-        return dimensions[0], dimensions[1], dimensions[2], False
-    if dimensions[0] in _MODES:
-        return dimensions[1], dimensions[2], dimensions[0], True
-    return None
-
-
-def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Array:
-    """A picture as bytes [height, width(, channels)]."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as opened:
-            if opened.width * opened.height * 4 > PICTURE_BYTES:
-                raise bad_data(
-                    f"{path} is {opened.width} x {opened.height}, too large for an input",
-                    "tool.inputs.picture-too-large",
-                )
-            image: Any = _of_bytes(ImageOps.exif_transpose(opened)).convert(mode)
-    except UnidentifiedImageError:
-        raise bad_data(
-            f"{path} is no picture that can be read, and no .npy file", "tool.inputs.not-a-picture"
-        ) from None
-    except NnapiError:
-        raise
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise bad_data(
-            f"{path} is a damaged picture: {_short(error)}", "tool.inputs.picture-damaged"
-        ) from None
-    target = (width or image.width, height or image.height)
-    if image.size != target:
-        if not resize:
-            raise bad_data(
-                f"{path} is {image.width} x {image.height}; the input is {target[0]} x "
-                f"{target[1]} (width x height), and --resize scales pictures",
-                "tool.inputs.picture-size",
-            )
-        image = image.resize(target, Image.Resampling.BILINEAR)
-    return np.asarray(image)
-
-
-def _of_bytes(image: Any) -> Any:
-    """A 16-bit picture reduced to its upper 8 bits; Pillow would clamp it to 255."""
-    from PIL import Image
-
-    if not image.mode.startswith("I"):
-        return image
-    return Image.fromarray((np.asarray(image, np.int64) >> 8).clip(0, 255).astype(np.uint8))
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

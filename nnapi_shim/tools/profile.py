@@ -19,6 +19,7 @@ from nnapi_shim.drivers.observing import ObservedStep, observed
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import is_known
 from nnapi_shim.tools.explain import explain
+from nnapi_shim.tools.fusion import fused_into
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
@@ -52,7 +53,8 @@ class OperationProfile:
     for it, None for a device whose steps cannot be observed. share: of the observed time. flops,
     bytes: its arithmetic operations and memory traffic, None if they depend on data.
     flops_per_second, bytes_per_second, of_peak_flops, of_peak_bytes: rates and their fractions of
-    the machine's peaks, or None. bound: `compute` or `memory`, the nearer peak.
+    the machine's peaks, or None. bound: `compute` or `memory`, the nearer peak. fused_into: number
+    of the operation whose steps do its work, or None.
     is_integer: whether the arithmetic is that of quantized numbers.
     """
 
@@ -71,6 +73,7 @@ class OperationProfile:
     bound: str
     is_integer: bool
     steps: tuple[StepProfile, ...]
+    fused_into: int | None = None
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,8 @@ class _Result:
         self.observed_runs = observed_runs
         self.against = against
         self.shapes = _shapes(model, compilation, arrays)
-        self.device_of = {item.number: item.device for item in explain(model, devices).operations}
+        explanation = explain(model, devices)
+        self.device_of = {item.number: item.device for item in explanation.operations}
         self.steps: dict[int, dict[tuple[str, str, str], list[list[int]]]] = {}
         """Operation number -> step -> for each run the durations of its calls in ns."""
         for at, run in enumerate(observed_runs):
@@ -223,6 +227,8 @@ class _Result:
                     operations[0].number if operations else -1, {}
                 ).setdefault(key, [[] for _ in observed_runs])
                 runs[at].append(step.ended_ns - step.started_ns)
+        rewrites = [(rewrite.name, rewrite.what) for rewrite in explanation.passes]
+        self.fused = fused_into(rewrites, model.operations, self.steps.keys())
 
     def profile(self, made_up: bool, run_seconds: float) -> Profile:
         """The report."""
@@ -298,6 +304,7 @@ class _Result:
                 )
                 for (device, kernel, where), runs in self.steps.get(view.number, {}).items()
             ),
+            self.fused.get(view.number),
         )
 
 

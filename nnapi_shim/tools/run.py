@@ -16,12 +16,18 @@ from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, real
+from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, read_outputs, real
 from nnapi_shim.tools.model_source import Source, model_of, name_of, partial_of
 from nnapi_shim.tools.report import Report
 
 if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialCompilation
+
+MOST_CLASSES, FEW_SCORES = 5, 8
+"""The number of classes reported by default, and the number of scores that are not classes without
+labels.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,26 @@ class OutputValues(ArgumentInfo):
     top: tuple[Class, ...]
     values: Array
 
+    @property
+    def real(self) -> Array:
+        """The values as real (dequantized) numbers."""
+        return (self.values - float(self.zero_point)) * self.scale if self.scale else self.values
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The comparison of an output (a) with the expected values (b)."""
+
+    name: str
+    difference: Difference
+
 
 @dataclass(frozen=True)
 class RunResult(Report):
     """A run. devices: those of its steps, in order. made_up: whether the inputs are random.
 
-    compile_seconds, run_seconds: of the compilation and of the first run.
+    compile_seconds, run_seconds: of the compilation and of the first run. expected: a comparison
+    for each output, if there were expected values.
     """
 
     model: str
@@ -74,6 +94,12 @@ class RunResult(Report):
     outputs: tuple[OutputValues, ...]
     compile_seconds: float
     run_seconds: float
+    expected: tuple[Expected, ...] = ()
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether all outputs are equal to the expected ones within the tolerance."""
+        return not any(item.difference.is_beyond for item in self.expected)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the outputs by name to a .npz file; raises BAD_DATA if it cannot be written."""
@@ -91,17 +117,21 @@ def run(
     *,
     device: Choice | None = None,
     labels: Sequence[str] | None = None,
-    top: int = 0,
+    top: int | None = None,
     picture: Picture | None = None,
     seed: int = 0,
     partial: bool = False,
+    expect: str | os.PathLike[str] | None = None,
+    tolerance: Tolerance | None = None,
 ) -> RunResult:
     """Compile a model and run it once.
 
     inputs: files, as in read_inputs; without files, random numbers from `seed`. device: one or
     several; None: all. labels: names of all classes. top: the number of best classes to report for
-    outputs that are a row of scores; 5 by default if there are labels. partial: whether LiteRT runs
-    the parts of a .tflite file that NNAPI cannot express; it is then listed among the devices.
+    outputs that are a row of scores; by default MOST_CLASSES if there are labels or more than
+    FEW_SCORES scores. partial: whether LiteRT runs the parts of a .tflite file that NNAPI cannot
+    express; it is then listed among the devices. expect: a file with the expected outputs, as in
+    read_inputs, which are compared with `tolerance`.
 
     Raises NnapiError, and OSError for files that cannot be read.
     """
@@ -124,7 +154,7 @@ def run(
     results = compilation.run(*arrays)
     ended = perf_counter()
     outputs = results if isinstance(results, tuple) else (results,)
-    best = top or (5 if labels is not None else 0)
+    wanted = None if expect is None else read_outputs(compilation, expect)
     return RunResult(
         name_of(source),
         devices,
@@ -136,13 +166,21 @@ def run(
         ),
         not inputs,
         tuple(
-            _values(argument, name, array, best, labels)
+            _values(argument, name, array, top, labels)
             for argument, name, array in zip(
                 compilation.outputs, compilation.output_names, outputs, strict=True
             )
         ),
         compiled - began,
         ended - ready,
+        ()
+        if wanted is None
+        else tuple(
+            Expected(name, _difference(array, other, argument, tolerance or Tolerance()))
+            for argument, name, array, other in zip(
+                compilation.outputs, compilation.output_names, outputs, wanted, strict=True
+            )
+        ),
     )
 
 
@@ -170,7 +208,7 @@ def _argument(argument: Argument, name: str, shape: Sequence[int]) -> ArgumentIn
 
 
 def _values(
-    argument: Argument, name: str, array: Array, best: int, labels: Sequence[str] | None
+    argument: Argument, name: str, array: Array, best: int | None, labels: Sequence[str] | None
 ) -> OutputValues:
     values = real(array, argument).astype(np.float64)
     some = values if values.size else None
@@ -188,8 +226,17 @@ def _values(
     )
 
 
-def _top(values: Array, best: int, labels: Sequence[str] | None) -> tuple[Class, ...]:
+def _difference(
+    array: Array, expected: Array, argument: Argument, tolerance: Tolerance
+) -> Difference:
+    same_type = expected.astype(array.dtype) if expected.dtype != array.dtype else expected
+    return difference(array, same_type, argument.type, argument.scale, tolerance)
+
+
+def _top(values: Array, best: int | None, labels: Sequence[str] | None) -> tuple[Class, ...]:
     """The best classes of a row of scores; empty for other arrays."""
+    if best is None:
+        best = MOST_CLASSES if labels is not None or values.size > FEW_SCORES else 0
     if not best or not values.shape or values.size < 2 or values.shape[-1] != values.size:
         return ()
     scores = values.reshape(-1)

@@ -115,4 +115,4 @@ def test_models_within() -> None:
                 branch.outputs(branch.relu(branch.input("TENSOR_FLOAT32", [1])))
             branches.append(branch)
         model.outputs(*model.if_(condition, *branches, [x]))
-    assert "then_model = model of 1 operations" in str(model)
+    assert "then_model = model of 1 operation," in str(model)

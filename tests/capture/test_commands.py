@@ -100,8 +100,6 @@ def test_exit_codes_and_signals_are_the_programs():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--", "no-such-program"], "no-such-program is not found"),
-        (["--", "/etc/passwd"], "/etc/passwd is no program that may be run"),
         (["--device", "(", "--", "true"], "is no regular expression"),
         (["--log", "loud", "--", "true"], "there is no log level 'loud'; there are silent,"),
         (["--trace", "no/folder/t.json", "--", "true"], "there is no folder no/folder"),

@@ -66,7 +66,7 @@ def test_large_contents_lie_beside(example, tmp_path, monkeypatch):
         source, data = write_reproducer(
             example("mobilenet_block"), tmp_path / f"p{suffix}", overwrite=True
         )
-        assert data == tmp_path / "p.data"
+        assert data == tmp_path / f"p{suffix}.data"
         done = run(compiled(source)) if suffix == ".c" else ran(source)
         assert done.returncode == 0, done.stdout
 

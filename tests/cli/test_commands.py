@@ -1,5 +1,6 @@
 """What commands print, and what they refuse."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_run_makes_inputs_up(command: Command) -> None:
     other = command.succeeds("run", QUANTIZED, "--json", "--seed", 1).json
     assert first["made_up"]
     assert first["outputs"] == second["outputs"] != other["outputs"]
-    assert "(made up)" in command.succeeds("run", QUANTIZED).out
+    assert "(random)" in command.succeeds("run", QUANTIZED).out
 
 
 def test_run_writes_outputs(command: Command, tmp_path: Path) -> None:
@@ -106,13 +107,13 @@ def test_labels(command: Command, tmp_path: Path) -> None:
 
 
 def test_diff_tells_by_its_exit_code(command: Command) -> None:
-    words = ("diff", CONV, "--devices", "nnapi-cpu,nnapi-reference")
+    words = ("diff", CONV, "--device", "nnapi-cpu", "--device", "nnapi-reference")
     assert "within the tolerance" in command.succeeds(*words).out
     outcome = command(*words, "--atol", 0, "--rtol", 0)
     assert outcome.code == 1
     assert "the first that differs: CONV_2D (operation 0), output; most at [0, " in outcome.out
-    assert "there must be two" in command.refuses("diff", CONV, "--devices", "nnapi-cpu")
-    assert "no device 'npu'" in command.refuses("diff", CONV, "--devices", "npu,nnapi-cpu")
+    assert "there must be two" in command.refuses("diff", CONV, "--device", "nnapi-cpu")
+    assert "no device 'npu'" in command.refuses("diff", CONV, "--device", "npu,nnapi-cpu")
 
 
 def test_lint_tells_by_its_exit_code(command: Command, tmp_path: Path) -> None:
@@ -196,8 +197,6 @@ def test_convert(command: Command, tmp_path: Path) -> None:
 
 
 def test_summary(command: Command, tmp_path: Path) -> None:
-    import json
-
     path = tmp_path / "model.json"
     found = command.succeeds("convert", QUANTIZED, "-o", path, "--json").json
     assert found["operations"] == 2
@@ -207,3 +206,151 @@ def test_summary(command: Command, tmp_path: Path) -> None:
     first = graph["operations"][0]
     assert first["inputs"]["input0"] == graph["inputs"][0]
     assert graph["operands"][graph["outputs"][0]]["type"] == "TENSOR_QUANT8_ASYMM"
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> dict[str, Path]:
+    """The real numbers 1 and -2 for both inputs, in a file of each kind."""
+    first, second = (np.full((2, 3), value, np.float32) for value in (1, -2))
+    stored = np.full((2, 3), 130, np.uint8)
+    files = {name: tmp_path / name for name in ("x.json", "x.csv", "x.bin", "both.json", "b.npy")}
+    files["x.json"].write_text(str(first.tolist()))
+    files["x.csv"].write_text("a,b,c\n1.0,1.0,1.0\n1.0,1.0,1.0\n")
+    files["x.bin"].write_bytes(stored.tobytes())
+    files["both.json"].write_text(f'{{"input_1": {second.tolist()}, "input_0": {first.tolist()}}}')
+    np.save(files["b.npy"], second)
+    return files
+
+
+@pytest.mark.parametrize("kind", ["x.json", "x.csv", "x.bin"])
+def test_kinds_of_input_files(command: Command, halves: dict[str, Path], kind: str) -> None:
+    """Each file has the same numbers; integers are stored values, others are quantized."""
+    wanted = command.succeeds("run", QUANTIZED, "-i", halves["both.json"], "--json").json["outputs"]
+    found = command.succeeds(
+        "run", QUANTIZED, "-i", halves[kind], "-i", halves["b.npy"], "--json"
+    ).json
+    assert found["outputs"] == wanted
+    assert wanted[0]["values"] == [[69] * 3] * 2  # LOGISTIC of 1 - 2 is 0.2689
+
+
+@pytest.mark.parametrize("kind", ["x.json", "x.csv", "x.bin", "b.npy"])
+def test_an_input_from_stdin(
+    command: Command, halves: dict[str, Path], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = command.succeeds(
+        "run", QUANTIZED, "-i", halves[kind], "-i", halves["b.npy"], "--json"
+    ).json
+    stdin = io.TextIOWrapper(io.BytesIO(halves[kind].read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    found = command.succeeds("run", QUANTIZED, "-i", "-", "-i", halves["b.npy"], "--json").json
+    assert found["outputs"] == wanted["outputs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.json", b"[[1, 2], [3]]", "is no JSON with numbers"),
+        ("a.json", b'["a"]', "not all of it is numbers"),
+        ("a.json", b"[[300, 0, 0], [0, 0, 0]]", "numbers that TENSOR_QUANT8_ASYMM does not hold"),
+        ("a.csv", b"", "it is empty"),
+        ("a.csv", b"1,2\n3,x\n", "is no table of numbers"),
+        ("a.csv", b"1,2\n3,4\n", "dimensions [2, 2]; the input has [2, 3]"),
+        ("a.bin", b"12345", "dimensions [5]; the input has [2, 3]"),
+    ],
+)
+def test_bad_input_files(
+    command: Command, tmp_path: Path, name: str, content: bytes, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert text in command.refuses("run", QUANTIZED, "-i", path)
+
+
+def test_bytes_of_a_part_of_an_element(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"12345")
+    assert "has 5 bytes; the input is TENSOR_FLOAT32" in command.refuses("run", CONV, "-i", path)
+
+
+def test_expected_outputs(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    command.succeeds("run", QUANTIZED, "-o", path)
+    assert "all values are equal" in command.succeeds("run", QUANTIZED, "--expect", path).out
+    outcome = command("run", QUANTIZED, "--seed", 1, "--expect", path)
+    assert outcome.code == 1
+    assert "output_0 is not as expected: " in outcome.out
+    (found,) = command("run", QUANTIZED, "--seed", 1, "--expect", path, "--json").json["expected"]
+    steps = found["difference"]["steps"]
+    assert steps > 1
+    command.succeeds("run", QUANTIZED, "--seed", 1, "--expect", path, "--steps", steps)
+    assert command("run", QUANTIZED, "--seed", 1, "--expect", path, "--steps", steps - 1).code == 1
+    np.save(tmp_path / "wrong.npy", np.zeros((3, 3), np.uint8))
+    outcome = command("run", QUANTIZED, "--expect", tmp_path / "wrong.npy")
+    assert outcome.code == 1
+    assert "dimensions [2, 3] and [3, 3]" in outcome.out
+    np.savez(tmp_path / "other.npz", a=np.zeros(1), b=np.zeros(1))
+    assert "the outputs are output_0" in command.refuses(
+        "run", QUANTIZED, "--expect", tmp_path / "other.npz"
+    )
+
+
+def test_values_are_real_numbers(command: Command, halves: dict[str, Path]) -> None:
+    """The printed values have the unit of their range."""
+    text = command.succeeds("run", QUANTIZED, "-i", halves["both.json"]).out
+    assert "  from 0.269531 to 0.269531, mean 0.269531\n  0.269531, 0.269531" in text
+
+
+def test_classes_without_labels(command: Command, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(
+        "import nnapi_shim\n"
+        "with nnapi_shim.Model() as model:\n"
+        "    model.outputs(model.softmax(model.input('TENSOR_FLOAT32', [1, 10])))\n"
+    )
+    (tmp_path / "x.json").write_text(str([[0, 5, 1, 0, 9, 0, 0, 7, 2, 3]]).replace(",", ".0,"))
+    words = ("run", model, "-i", tmp_path / "x.json")
+    lines = command.succeeds(*words).out.splitlines()
+    assert [line.split()[0] for line in lines[-6:]] == ["class", "4", "7", "1", "9", "8"]
+    assert lines[-6].split() == ["class", "score"]
+    assert "class" not in command.succeeds(*words, "--top", 0).out
+
+
+def test_json_into_a_file(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "found.json"
+    assert command.succeeds("explain", "--json", path, CONV).out == ""
+    assert json.loads(path.read_text())["operations"]
+    assert "there already" in command.refuses("explain", CONV, "--json", path)
+    command.succeeds("explain", CONV, "--json", path, "--force")
+    assert "does not end in .json" in command.refuses("info", "--json=found.txt")
+    assert "no folder" in command.refuses("profile", CONV, "--json", tmp_path / "no" / "a.json")
+
+
+def test_devices_are_repeated_or_listed(command: Command) -> None:
+    for words in (
+        ("--device", "nnapi-reference", "--device", "nnapi-cpu"),
+        ("--device", "nnapi-reference,nnapi-cpu"),
+    ):
+        found = command.succeeds("explain", CONV, *words, "--json").json
+        assert set(found["devices"]) == {"nnapi-reference", "nnapi-cpu"}
+
+
+def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
+    """The exit codes of a shell."""
+    outcome = command("exec", "--", tmp_path / "none")
+    assert (outcome.code, outcome.out) == (127, "")
+    assert outcome.err == f"nnapi-shim: there is no program {tmp_path / 'none'}\n"
+    (tmp_path / "text").write_text("no program")
+    outcome = command("exec", "--", tmp_path / "text")
+    assert (outcome.code, outcome.out) == (126, "")
+    assert "is no executable file" in outcome.err
+
+
+def test_quantization_error(command: Command) -> None:
+    models = "tests.tools.test_quantization_error"
+    words = (f"{models}:quantized_model", "--float", f"{models}:float_model")
+    found = command.succeeds("diff", *words, "--json").json
+    assert [item["name"] for item in found["operations"]] == ["MUL", "RELU1"]
+    text = command.succeeds("diff", *words).out
+    assert "SQNR" in text and "product" in text
+    line = command.refuses("diff", *words, "--device", "nnapi-cpu,nnapi-reference")
+    assert "--float" in line

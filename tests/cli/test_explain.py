@@ -14,7 +14,7 @@ def test_a_model(command: Command) -> None:
 
 
 def test_json(command: Command) -> None:
-    found = command.succeeds("explain", MODEL, "--devices", "nnapi-reference", "--json").json
+    found = command.succeeds("explain", MODEL, "--device", "nnapi-reference", "--json").json
     assert [item["device"] for item in found["operations"]] == ["nnapi-reference"] * 3
     assert found["preference"] == "FAST_SINGLE_ANSWER"
 
@@ -36,7 +36,7 @@ def test_an_operation(command: Command) -> None:
 
 
 def test_bad_input(command: Command) -> None:
-    assert "nnapi-cpu" in command.refuses("explain", MODEL, "--devices", "nnapi-cpx")
+    assert "nnapi-cpu" in command.refuses("explain", MODEL, "--device", "nnapi-cpx")
     assert "PREF" in command.refuses("explain", MODEL, "--preference", "PREF")
     assert "no_such" in command.refuses("explain", "no_such.py")
     assert "MODEL" in command.refuses("explain")

@@ -5,6 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nnapi_shim.pictures.shades import WITHIN
+
 
 @pytest.fixture
 def model(tmp_path):
@@ -13,11 +15,11 @@ def model(tmp_path):
     return path
 
 
-@pytest.mark.integration  # Model Explorer
 def test_files(command, model, tmp_path) -> None:
     paths = [tmp_path / name for name in ("a.svg", "a.json", "data.json")]
     svg, graph, data = paths
-    outcome = command.succeeds("graph", model, "-o", svg, "--json", graph, "--node-data", data)
+    words = ("graph", model, "-o", svg, "--json", graph, "--node-data", data)
+    outcome = command.succeeds(*words)
     assert [line.partition(":")[0] for line in outcome.out.splitlines()] == list(map(str, paths))
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")
     assert len(json.loads(graph.read_text())["graphs"][0]["nodes"]) == 7
@@ -31,7 +33,7 @@ def test_files(command, model, tmp_path) -> None:
         (["--profile"], "coloured by time in a run"),
         (["--diff", "nnapi-cpu,nnapi-reference"], "coloured by largest error, nnapi-cpu to"),
         (["--colour", "error", "--isolated"], "coloured by largest error of the operation alone"),
-        (["--color", "partition", "--devices", "nnapi-reference"], "coloured by partition"),
+        (["--color", "partition", "--device", "nnapi-reference"], "coloured by partition"),
         (["--colour", "none"], "5 operations<"),
     ],
 )
@@ -41,7 +43,6 @@ def test_what_colours_operations(command, model, tmp_path, options, told) -> Non
     assert told in svg.read_text()
 
 
-@pytest.mark.integration  # Model Explorer
 def test_what_is_refused(command, model, tmp_path) -> None:
     svg = tmp_path / "a.svg"
     svg.write_text("mine")
@@ -51,15 +52,42 @@ def test_what_is_refused(command, model, tmp_path) -> None:
     other = tmp_path / "b.svg"
     for options, told in (
         (["--colour", "size"], "--colour is 'size'; allowed are device, "),
-        (["--diff", "nnapi-cpu"], "names 1 devices; there must be two"),
-        (["--devices", "none"], "none"),
+        (["--diff", "nnapi-cpu"], "1 device given to be compared; there must be two"),
+        (["--device", "none"], "none"),
         (["--colour", "none", "--node-data", tmp_path / "c.json"], "--node-data needs"),
         (["--json", tmp_path / "nowhere" / "a.json"], "there is no folder"),
-        (["-o", tmp_path / "b.txt"], "b.txt is no .svg file"),
+        (["-o", tmp_path / "b.txt"], "b.txt has the suffix '.txt'; allowed are .html, .svg"),
     ):
         assert told in command.refuses("graph", model, "-o", other, *options)
-    assert command.refuses("graph", tmp_path / "none.tflite").endswith("No such file or directory")
+    assert command.refuses("graph", tmp_path / "none.tflite", "-o", other).endswith(
+        "No such file or directory"
+    )
     assert not other.exists()
+
+
+def test_without_a_file(command, model) -> None:
+    assert "-o FILE is missing; its suffix is .html, .svg" in command.refuses("graph", model)
+    found = command.succeeds("graph", model, "--json").json
+    assert len(found["graphs"][0]["nodes"]) == 7
+
+
+def test_formats(command, model, tmp_path) -> None:
+    """The suffix is the format."""
+    begins = {"html": b"<!DOCTYPE html>", "png": b"\x89PNG", "dot": b"digraph {", "svg": b"<svg"}
+    for suffix, start in begins.items():
+        path = tmp_path / f"a.{suffix}"
+        command.succeeds("graph", model, "-o", path)
+        assert path.read_bytes().startswith(start)
+
+
+def test_a_tolerance(command, model, tmp_path) -> None:
+    """Operations within it have one colour, others are darker."""
+    path = tmp_path / "a.svg"
+    words = ("graph", model, "-o", path, "--diff", "nnapi-cpu,nnapi-reference", "--force")
+    command.succeeds(*words)
+    assert path.read_text().count(WITHIN) == 6  # five operations and the legend
+    command.succeeds(*words, "--atol", 0, "--rtol", 0)
+    assert path.read_text().count(WITHIN) < 6
 
 
 def test_pictures_of_measurements(command, model, tmp_path) -> None:

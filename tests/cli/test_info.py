@@ -32,3 +32,12 @@ def test_text(command: Command) -> None:
     assert "nnapi-reference" in text
     assert "NNAPI_SHIM_LOG" in text
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_a_setting(command: Command) -> None:
+    text = command.succeeds("info", "--setting", "NNAPI_SHIM_THREADS").out
+    assert text.startswith("NNAPI_SHIM_THREADS = '0' (default)\n  maximum number of threads ")
+    found = command.succeeds("info", "--setting", "NNAPI_SHIM_JIT", "--json").json["settings"]
+    assert [item["name"] for item in found] == ["NNAPI_SHIM_JIT"]
+    line = command.refuses("info", "--setting", "NNAPI_SHIM_THREAD")
+    assert "did you mean NNAPI_SHIM_THREADS" in line

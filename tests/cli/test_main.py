@@ -1,6 +1,7 @@
 """What holds for every command: help, errors, exit codes, pipes."""
 
 import builtins
+import io
 import os
 import subprocess
 import sys
@@ -105,3 +106,67 @@ def test_odd_names(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"caf\\xe9 \\x1b[31m" in done.stdout
+
+
+def test_help_is_not_cut(command: Command) -> None:
+    text = " ".join(command.succeeds("--help").out.split())
+    assert "..." not in text.partition("Commands:")[2]
+    for function in COMMANDS:
+        sentence = " ".join((function.__doc__ or "").split()).partition(".")[0]
+        assert sentence.partition(" ")[0] in text
+
+
+def test_without_packages(tmp_path: Path) -> None:
+    """`config` and `--version` need the standard library alone."""
+    hidden = "".join(
+        f"sys.modules[{name!r}] = None;" for name in ("typer", "rich", "numpy", "cffi", "click")
+    )
+    for words in (["--version"], ["config", "--cflags", "--libs"], ["config"]):
+        code = f"import sys; {hidden} from nnapi_shim.cli import main; sys.exit(main({words!r}))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), words
+        assert done.stdout
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("variable", "is_red"), [("NOTHING", True), ("NO_COLOR", False)])
+def test_errors_are_red_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, variable: str, is_red: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert cli.main(["info", "--nothing"]) == 2
+    assert sys.stderr.getvalue().startswith("\x1b[31mnnapi-shim: ") is is_red
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("explain model.py --device nnapi-", {"nnapi-cpu", "nnapi-reference"}),
+        ("bench model.py --peer l", {"litert"}),
+        ("explain model.py --preference L", {"LOW_POWER"}),
+        ("graph model.py --colour t", {"time"}),
+        ("exec --log s", {"silent", "silent,json"}),
+        ("info --setting NNAPI_SHIM_TH", {"NNAPI_SHIM_THREADS"}),
+    ],
+)
+def test_completion(words: str, values: set[str]) -> None:
+    variables = {
+        "_NNAPI_SHIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"nnapi-shim {words}",
+        "COMP_CWORD": str(len(words.split())),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "nnapi_shim"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.split()) == values

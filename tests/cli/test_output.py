@@ -6,17 +6,7 @@ import sys
 
 import pytest
 
-from nnapi_shim.cli.output import (
-    count,
-    duration,
-    percent,
-    progress,
-    rate,
-    shortened,
-    size,
-    spans,
-    write_table,
-)
+from nnapi_shim.cli.output import progress, shortened, spans, with_json_values, write_table
 from nnapi_shim.tools.report import as_json, untold
 
 ROWS = [("CONV_2D", 1.5, "a reason that is longer than others, " * 5), ("ADD", None, "[bold]x")]
@@ -71,19 +61,17 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a step" in stream.getvalue()
 
 
-def test_numbers_in_words() -> None:
-    assert [size(n) for n in (None, 5, 1500, 2_500_000)] == ["unknown", "5 B", "1.5 kB", "2.5 MB"]
+def test_spans() -> None:
     assert spans([3, 1, 2, 7]) == "1-3, 7"
-    assert (count(1, "run"), count(2, "run")) == ("1 run", "2 runs")
-    assert [duration(t) for t in (0, 2e-9, 1.5e-6, 0.25, 3)] == [
-        "0",
-        "2 ns",
-        "1.5 us",
-        "250 ms",
-        "3 s",
-    ]
-    assert (rate(None, "B/s"), rate(2e9, "B/s")) == ("unknown", "2 GB/s")
-    assert (percent(None), percent(0.125)) == ("", "12.5%")
+
+
+def test_the_value_of_json() -> None:
+    """A word that ends in .json is the file, any other is not."""
+    assert with_json_values(["run", "--json", "m.py"]) == ["run", "--json=-", "m.py"]
+    assert with_json_values(["info", "--json", "a.json", "-h"]) == ["info", "--json=a.json", "-h"]
+    assert with_json_values(["--json=a.json", "b.json"]) == ["--json=a.json", "b.json"]
+    program = ["exec", "--", "ls", "--json", "a.json"]
+    assert with_json_values(program) == program
 
 
 def test_numbers_that_json_does_not_have() -> None:

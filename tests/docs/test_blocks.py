@@ -28,6 +28,8 @@ EXAMPLES = {
     "mobilenet.tflite": "mobilenet_v2_224_quant.tflite",
     "model.tflite": "mobilenet_v2_224_quant.tflite",
     "lstm.tflite": "mnist_lstm_float.tflite",
+    "int8.tflite": "resnet8_cifar_int8.tflite",
+    "float.tflite": "resnet8_cifar_float.tflite",
     "labels.txt": "imagenet_labels.txt",
     "cat.bmp": "images/cat.bmp",
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, FuseCode, Model, NnapiError
-from nnapi_shim.api.view import GraphView
+from nnapi_shim.api.view import GraphView, OperandView
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "lib"
@@ -81,19 +81,31 @@ def results(model: Model, inputs: list[Any]) -> list[Any]:
 
 
 def described(graph: GraphView) -> list[Any]:
-    """All that a graph has, in a form that can be compared."""
-    operands = [
-        (o.type, o.dimensions, o.scale, o.zero_point, o.channel_quant, o.lifetime, o.name)
-        for o in graph.operands
-    ]
-    values = [None if o.value is None else o.value.tobytes() for o in graph.operands]
-    inner = [described(o.subgraph) for o in graph.operands if o.subgraph is not None]
+    """All that a graph has, in a form that can be compared; the numbers of operands do not count.
+
+    An input of an operation is an input of the graph, an output of another operation or a constant.
+    """
+    sources: dict[int, Any] = {o.index: ("input", at) for at, o in enumerate(graph.input_operands)}
+    for at, item in enumerate(graph.operations):
+        sources |= {o.index: (at, number) for number, o in enumerate(item.outputs)}
+
+    def properties(o: OperandView) -> list[Any]:
+        value = None if o.value is None else o.value.tobytes()
+        inner = None if o.subgraph is None else described(o.subgraph)
+        quant = (o.scale, o.zero_point, o.channel_quant)
+        name = "" if o.is_scalar else o.name
+        return [o.type, o.dimensions, quant, o.is_omitted, name, value, inner]
+
     operations = [
-        (o.number, o.type, [i.index for i in o.inputs], [i.index for i in o.outputs])
-        for o in graph.operations
+        [
+            item.type,
+            [(sources.get(o.index, "constant"), properties(o)) for o in item.inputs],
+            [properties(o) for o in item.outputs],
+        ]
+        for item in graph.operations
     ]
-    ends = [[o.index for o in ends] for ends in (graph.input_operands, graph.output_operands)]
-    return [operands, values, inner, operations, ends]
+    inputs = [properties(o) for o in graph.input_operands]
+    return [inputs, operations, [sources[o.index] for o in graph.output_operands]]
 
 
 @MODELS
@@ -156,9 +168,9 @@ def test_python(build: Any, tmp_path: Path) -> None:
 def test_large_constants_lie_beside(tmp_path: Path) -> None:
     """In a .npz file with the source's name, neither of which replaces another unasked."""
     convolution().save(tmp_path / "net.py")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.npz", "net.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.py", "net.py.npz"]
     (tmp_path / "net.py").unlink()
-    with pytest.raises(NnapiError, match=r"net\.npz is there already"):
+    with pytest.raises(NnapiError, match=r"net\.py\.npz is there already"):
         convolution().save(tmp_path / "net.py")
     assert not (tmp_path / "net.py").exists()
 
@@ -181,6 +193,34 @@ def test_carried_states(tmp_path: Path) -> None:
         assert compilation.run(np.float32([1, 1]))[1] == 18
 
 
+def test_typed_methods(tmp_path: Path) -> None:
+    """Operations are calls of typed methods; those that none expresses are added as they are."""
+    convolution().save(tmp_path / "model.py")
+    text = (tmp_path / "model.py").read_text()
+    assert 'padding="SAME"' in text and 'activation="RELU6"' in text
+    assert "model.add_operation(" not in text
+    branches().save(tmp_path / "branches.py")
+    assert 'model.add_operation("IF"' in (tmp_path / "branches.py").read_text()
+
+
+def test_python_as_a_program(tmp_path: Path) -> None:
+    """It runs the model, on files or on random inputs."""
+    of_any_batch().save(tmp_path / "model.py")
+    np.save(tmp_path / "x.npy", np.float32([[1, 2], [3, 4]]))
+    words = [sys.executable, tmp_path / "model.py", tmp_path / "x.npy"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "output_0: TENSOR_FLOAT32[2, 2]\n[[2. 4.]\n [4. 6.]]\n"
+    subprocess.run(words[:2], check=True, capture_output=True, cwd=ROOT)
+
+
+def test_arrays_beside_are_not_overwritten(tmp_path: Path) -> None:
+    """The constants have a name of their own beside other files of the same stem."""
+    np.savez(tmp_path / "net.npz", a=np.zeros(1))
+    convolution().save(tmp_path / "net.py")
+    with np.load(tmp_path / "net.npz") as arrays:
+        assert list(arrays) == ["a"]
+
+
 def test_formatting(tmp_path: Path) -> None:
     """The sources name operands and have no line that goes on for ever."""
     ruff = shutil.which("ruff", path=Path(sys.executable).parent)
@@ -188,6 +228,6 @@ def test_formatting(tmp_path: Path) -> None:
     convolution().save(tmp_path / "model.c")
     text = (tmp_path / "model.c").read_text()
     assert re.search(r"/\* 0: image, filter, for -> operand \d+ \*/", text)
-    assert "image = model.add_operand(" in (tmp_path / "model.py").read_text()
+    assert "image = model.input(" in (tmp_path / "model.py").read_text()
     if ruff:
         subprocess.run([ruff, "check", "--isolated", tmp_path / "model.py"], check=True)

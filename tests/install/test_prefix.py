@@ -39,6 +39,15 @@ def test_for_packagers_and_back(tmp_path):
     assert "nnapi_shim is not installed in" in again.stderr
 
 
+def test_the_command(prefix, tmp_path):
+    """It runs with the packages of the prefix, from any folder and with an empty environment."""
+    command = prefix.prefix / "bin" / "nnapi-shim"
+    for words in (["--version"], ["config", "--cflags"], ["explain", "CONV_2D"], ["info"]):
+        done = subprocess.run([command, *words], cwd=tmp_path, env={}, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b""), words
+        assert done.stdout
+
+
 def test_a_file_of_another_program_stays(tmp_path):
     theirs = tmp_path / "lib" / "liblog.so"
     theirs.parent.mkdir()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from nnapi_shim.pictures.page import page as made_page
 from nnapi_shim.pictures.shades import Shades
 from nnapi_shim.pictures.svg import svg
 from tests.pictures.chromium import chromium, pixels
@@ -70,6 +71,54 @@ def test_svg_is_legible(browser, tmp_path, model, operations) -> None:
     page.close()
 
 
+def test_a_page(browser, tmp_path) -> None:
+    """Colours can be chosen, operations are found by name, a click shows operands, wheels zoom."""
+    model = branches()
+    times = {item.number: 100.0 * item.number for item in model.operations}
+    all_shades = [
+        Shades("time", "time in a run", "\u00b5s", times),
+        Shades("device", "device", "", dict.fromkeys(times, "nnapi-cpu")),
+    ]
+    path = tmp_path / "model.html"
+    path.write_text(made_page(model, all_shades, "<b>some</b> model"))
+    page = browser.new_page(viewport={"width": 1000, "height": 700})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: faults.append(request.url))
+    page.goto(path.as_uri())
+    first = page.locator('g.operation[data-path="0"] > rect')
+    assert page.locator("#title").inner_text() == "<b>some</b> model"
+    assert first.get_attribute("fill") == all_shades[0].colour(0)
+    assert page.locator("g.legend:visible").count() == 1
+    page.select_option("#colour", "device")
+    assert first.get_attribute("fill") == all_shades[1].colour(0)
+    page.select_option("#colour", "")
+    assert first.get_attribute("fill") == "#ffffff"
+
+    page.fill("#search", "log")
+    assert page.locator("g.operation:not(.dim)").count() == 6
+    page.press("#search", "Enter")
+    assert "LOG" in page.locator("#panel h2").inner_text()
+    page.fill("#search", "")
+    assert page.locator("g.operation.dim").count() == 0
+
+    before = page.locator("#picture svg").get_attribute("viewBox")
+    page.mouse.move(300, 300)
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(100)
+    after = page.locator("#picture svg").get_attribute("viewBox")
+    assert float(after.split()[2]) < float(before.split()[2])
+    page.click("#fit")
+    page.locator('g.operation[data-path="1"] > text').first.click()
+    panel = page.locator("#panel").inner_text()
+    assert panel.startswith("1 WHILE")
+    assert "time in a run: 100 \u00b5s" in panel
+    page.locator("#panel button", has_text="from 0 IF").first.click()
+    assert page.locator("#panel h2").inner_text() == "0 IF"
+    assert faults == [path.as_uri()]
+    page.close()
+
+
 NEAR = 3
 """Parts in 255 by which colours may differ: the table has rounded numbers, WebGL rounds, too."""
 
@@ -83,7 +132,8 @@ class Explorer:
     TABLE = "table.results"
 
     def __init__(self, browser, path, *options: str) -> None:
-        command = [sys.executable, "-m", "nnapi_shim", "graph", str(path), "--no-open", *options]
+        command = [sys.executable, "-m", "nnapi_shim", "graph", str(path)]
+        command += ["--explorer", "--no-open", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()

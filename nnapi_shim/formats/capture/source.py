@@ -49,7 +49,7 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
     data = Data(capture)
     lines = [line for plan in planned(capture) for line in language.call(plan, data)]
     contents = data.bytes()
-    data_path = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
+    data_path = path.with_name(f"{path.name}.data") if len(contents) > _IN_SOURCE else None
     source = language.program(_title(capture), lines, contents, data_path.name if data_path else "")
     files: dict[output_file.Target, bytes] = {}
     if data_path is not None:

@@ -7,8 +7,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nnapi_shim import units
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats import output_file
+from nnapi_shim.pictures.shades import MICROSECONDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,10 +106,9 @@ def unit_of(seconds: Sequence[float]) -> tuple[str, float]:
     for unit, factor in (("s", 1.0), ("ms", 1e3)):
         if largest * factor >= 1:
             return unit, factor
-    return "\u00b5s", 1e6
+    return MICROSECONDS, 1e6
 
 
 def duration(seconds: float) -> str:
     """A time with its unit."""
-    unit, factor = unit_of([seconds])
-    return f"{seconds * factor:.3g} {unit}"
+    return units.duration(seconds, MICROSECONDS)

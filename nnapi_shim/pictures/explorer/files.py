@@ -17,5 +17,5 @@ def graph_json(model: Model, name: str) -> bytes:
 
 def node_data_json(name: str, shades: Shades) -> bytes:
     """The content of a .json file for "Add per-node data", for the graph of the same name."""
-    text: str = node_data(shades, name or "model").to_json_string(indent=1)
-    return text.encode()
+    content = {name or "model": asdict(node_data(shades))}
+    return json.dumps(content, indent=1).encode()

@@ -7,11 +7,17 @@ or WHILE. These graphs are layers: their nodes have a namespace.
 from collections.abc import Iterator
 from itertools import count
 
-from model_explorer.graph_builder import Graph, GraphNode, IncomingEdge, KeyValue, MetadataItem
-
+from nnapi_shim import units
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
 from nnapi_shim.pictures import wording
+from nnapi_shim.pictures.explorer.schema import (
+    Graph,
+    GraphNode,
+    IncomingEdge,
+    KeyValue,
+    MetadataItem,
+)
 
 INPUTS, OUTPUTS = "GraphInputs", "GraphOutputs"
 """Labels that Model Explorer knows."""
@@ -64,7 +70,9 @@ class _Nodes:
                         other, f"{path}{operation.number}/{role}/", f"{layer}/{role}", depth + 1
                     )
                 else:
-                    node.attrs.append(KeyValue(role, f"{len(other.operations)} operations"))
+                    node.attrs.append(
+                        KeyValue(role, units.count(len(other.operations), "operation"))
+                    )
         yield _outputs(graph, path, namespace, sources)
 
 

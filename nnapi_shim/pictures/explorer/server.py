@@ -6,10 +6,12 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from model_explorer import server
 from model_explorer.config import ModelExplorerConfig
+from model_explorer.node_data_builder import GraphNodeData, ModelNodeData, NodeDataResult
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
@@ -45,7 +47,7 @@ def serve(
     # Slashes separate the parts of these addresses.
     config.model_sources.append({"url": f"graphs://{shown.id.replace('/', '_')}/0"})
     for shades in reversed(all_shades):  # the page shows the last one first
-        config.add_node_data(title(shades).replace("/", "_"), node_data(shades, shown.id))
+        config.add_node_data(title(shades).replace("/", "_"), _package_data(shades, shown.id))
     address = f"http://{HOST}:{port}/?data={config.to_url_param_value()}"
     threading.Thread(target=_when_there, args=(port, address, opens, tell), daemon=True).start()
     _silence(server)
@@ -57,6 +59,16 @@ def serve(
         skip_health_check=True,
         extensions=["nnapi_shim.pictures.explorer"],
     )
+
+
+def _package_data(shades: Shades, graph_id: str) -> ModelNodeData:
+    """Node data in the package's class, which the server writes as JSON."""
+    data = node_data(shades)
+    # The page accepts texts, although the package's types declare numbers.
+    results: Any = {
+        number: NodeDataResult(**asdict(result)) for number, result in data.results.items()
+    }
+    return ModelNodeData({graph_id: GraphNodeData(**{**vars(data), "results": results})})
 
 
 def _silence(module: Any) -> None:

@@ -1,0 +1,190 @@
+"""The error of a quantized model against its float model, operation by operation."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.view import OperandView, OperationView
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.runtime.slicing import with_parameters
+from nnapi_shim.tools.inputs import Picture, made_up, quantized, read_inputs
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.report import Report
+
+_CONVERSIONS = (OperationType.QUANTIZE, OperationType.DEQUANTIZE)
+
+
+@dataclass(frozen=True)
+class OperationError:
+    """The error of an output of an operation, in real numbers.
+
+    number, float_number: of the operation in the quantized and in the float model. largest, mean:
+    of the absolute error; steps: the largest in quantization steps, None if it is not quantized.
+    sqnr_db: signal to quantization noise ratio in decibels; infinite without an error. clipped:
+    share of the float values outside of the quantized range; None if it is not quantized.
+    """
+
+    number: int
+    float_number: int
+    name: str
+    output: str
+    largest: float
+    mean: float
+    steps: float | None
+    sqnr_db: float
+    clipped: float | None
+
+
+@dataclass(frozen=True)
+class QuantizationErrors(Report):
+    """All errors, in execution order. unmatched, float_unmatched: operations, without QUANTIZE and
+    DEQUANTIZE, that have no counterpart in the other model.
+    """
+
+    model: str
+    float_model: str
+    made_up: bool
+    operations: tuple[OperationError, ...]
+    unmatched: tuple[str, ...]
+    float_unmatched: tuple[str, ...]
+
+
+def quantization_error(
+    source: Source,
+    float_source: Source,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    *,
+    device: str = "nnapi-cpu",
+    picture: Picture | None = None,
+    seed: int = 0,
+) -> QuantizationErrors:
+    """Run a quantized model and its float model on the same inputs, and compare the outputs of
+    their operations.
+
+    Operations are matched by the sequence of their types. inputs: files, as in read_inputs;
+    without files, random numbers from `seed`. Each model uses its own values, so errors add up.
+    Raises BAD_DATA for models whose inputs differ, or without equal operations.
+    """
+    model, other = model_of(source), model_of(float_source)
+    on_model, on_other = Compilation(model, device), Compilation(other, device)
+    shapes = [[a.dimensions for a in each.inputs] for each in (on_model, on_other)]
+    if shapes[0] != shapes[1]:
+        raise bad_data(
+            f"the inputs of the models have dimensions {shapes[0]} and {shapes[1]}; they must be "
+            "equal",
+            "tool.quantization.inputs",
+        )
+    if inputs:
+        values = read_inputs(on_model, inputs, picture)
+        other_values = read_inputs(on_other, inputs, picture)
+    else:
+        other_values = made_up(on_other.inputs, seed)
+        values = [
+            quantized(value, argument)
+            if argument.type in QUANTIZED_RANGE and value.dtype.kind == "f"
+            else value
+            for value, argument in zip(other_values, on_model.inputs, strict=True)
+        ]
+    pairs, unmatched, other_unmatched = _matched(model, other)
+    if not pairs:
+        raise bad_data(
+            "no operation of the quantized model has a counterpart in the float model",
+            "tool.quantization.no-match",
+        )
+    found, wanted = on_model.intermediates(*values), on_other.intermediates(*other_values)
+    scales = with_parameters(model.finished.main)
+    errors = []
+    for view, float_view in pairs:
+        for role, operand, float_operand in zip(
+            view.output_roles, view.outputs, float_view.outputs, strict=False
+        ):
+            if operand in found and float_operand in wanted:
+                parameters = scales[operand.index]
+                error = _error(
+                    view,
+                    float_view,
+                    operand.name or role,
+                    _real(found[operand], operand, parameters.scale, parameters.zero_point),
+                    np.asarray(wanted[float_operand], np.float64),
+                    operand,
+                    (parameters.scale, parameters.zero_point),
+                )
+                errors += [error] if error else []
+    return QuantizationErrors(
+        name_of(source),
+        name_of(float_source),
+        not inputs,
+        tuple(errors),
+        unmatched,
+        other_unmatched,
+    )
+
+
+def _matched(
+    model: Model, other: Model
+) -> tuple[list[tuple[OperationView, OperationView]], tuple[str, ...], tuple[str, ...]]:
+    """Pairs of operations of the same type in the same order, and the titles of the others."""
+    views, others = (
+        [view for view in each.operations if view.type not in _CONVERSIONS]
+        for each in (model, other)
+    )
+    names, other_names = [v.name for v in views], [v.name for v in others]
+    pairs = []
+    matcher = SequenceMatcher(None, names, other_names, autojunk=False)
+    for start, other_start, length in matcher.get_matching_blocks():
+        pairs += [(views[start + at], others[other_start + at]) for at in range(length)]
+    numbers = {view.number for view, _ in pairs}
+    other_numbers = {view.number for _, view in pairs}
+    return (
+        pairs,
+        tuple(f"{v.number} {v.name}" for v in views if v.number not in numbers),
+        tuple(f"{v.number} {v.name}" for v in others if v.number not in other_numbers),
+    )
+
+
+def _real(array: Array, operand: OperandView, scale: float, zero_point: int) -> Array:
+    wide: Array = np.asarray(array, np.float64)
+    return (wide - zero_point) * scale if operand.type in QUANTIZED_RANGE and scale else wide
+
+
+def _error(
+    view: OperationView,
+    float_view: OperationView,
+    output: str,
+    found: Array,
+    wanted: Array,
+    operand: OperandView,
+    parameters: tuple[float, int],
+) -> OperationError | None:
+    """The error of an output; None for values of other dimensions, or none at all."""
+    if found.shape != wanted.shape or not found.size:
+        return None
+    scale, zero_point = parameters
+    error = np.abs(found - wanted)
+    noise, signal = float((error**2).sum()), float((wanted**2).sum())
+    is_quantized = operand.type in QUANTIZED_RANGE and scale > 0
+    clipped = None
+    if is_quantized:
+        low, high = ((end - zero_point) * scale for end in QUANTIZED_RANGE[operand.type])
+        outside = (wanted < low - scale / 2) | (wanted > high + scale / 2)
+        clipped = float(outside.mean())
+    return OperationError(
+        view.number,
+        float_view.number,
+        view.name,
+        output,
+        float(error.max()),
+        float(error.mean()),
+        float(error.max() / scale) if is_quantized else None,
+        10 * math.log10(signal / noise) if noise and signal else (math.inf if not noise else 0.0),
+        clipped,
+    )
