@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from nnapi_shim import __version__
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
@@ -31,6 +30,7 @@ from nnapi_shim.tools.peers import import_of, peer
 from nnapi_shim.tools.profile import all_inputs
 from nnapi_shim.tools.report import Progress, untold
 from nnapi_shim.tools.work import flops, is_integer
+from nnapi_shim.version import __version__
 
 
 def bench(
