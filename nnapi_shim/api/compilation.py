@@ -23,7 +23,7 @@ from nnapi_shim.api.running import Runner
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
-from nnapi_shim.units import duration
+from nnapi_shim.units import count, duration
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -311,7 +311,7 @@ class Compilation:
         `run`, and all outputs.
         """
         if len(inputs) != len(self._taken):
-            message = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
+            message = f"{count(len(inputs), 'input')} given; the model has {len(self._taken)}"
             raise bad_data(message, "compilation.run.input-count")
         targets = None
         if out is not None:

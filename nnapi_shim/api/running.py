@@ -19,6 +19,7 @@ from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import compilation as runtime
 from nnapi_shim.runtime.execution import Execution as RuntimeExecution
+from nnapi_shim.units import count
 
 _MOST_SHAPES = 8
 """The most combinations of input dimensions with kept executions."""
@@ -75,7 +76,7 @@ class Runner:
         out: the destinations of outputs; None for a new array.
         """
         if len(values) != len(self._input_types):
-            message = f"{len(values)} inputs given; the model has {len(self._input_types)}"
+            message = f"{count(len(values), 'input')} given; the model has {len(self._input_types)}"
             raise bad_data(message, "compilation.run.input-count")
         for value, expected in zip(values, self._input_types, strict=True):
             if type(value) is not np.ndarray or value.dtype != expected:

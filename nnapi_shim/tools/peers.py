@@ -13,6 +13,7 @@ from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.model_source import Source
 from nnapi_shim.tools.runtimes import RUNTIMES, Runtime, ready
+from nnapi_shim.units import count
 
 
 class Peer(NamedTuple):
@@ -75,7 +76,7 @@ def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
             return arrays
     counts = " or ".join(dict.fromkeys(str(len(arrays)) for arrays in inputs))
     raise bad_data(
-        f"{name} takes {takes} inputs for this model; here it has {counts}",
+        f"{name} takes {count(takes, 'input')} for this model; here it has {counts}",
         "tool.bench.peer-inputs",
     )
 

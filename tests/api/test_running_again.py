@@ -68,7 +68,7 @@ def test_what_needs_a_second_look(device: str, again: list[int]) -> None:
         assert compilation.run(wide, np.float64([2, 3]))[0].tolist() == [3, 2]
         with pytest.raises(NnapiError, match="BAD_DATA: input 0 'x'"):
             compilation.run([6, 6, 6], [2, 3])
-        with pytest.raises(NnapiError, match="1 inputs given; the model has 2"):
+        with pytest.raises(NnapiError, match="1 input given; the model has 2"):
             compilation.run([6, 6])
 
 

@@ -90,6 +90,11 @@ def test_the_environment_is_what_was_asked_for():
     assert variables["A"] == "b" and "NNAPI_SHIM_TRACE" not in variables
 
 
+def test_several_devices():
+    words = ("--device", "nnapi-cpu", "--device", "npu.*", "--", "env")
+    assert "DEBUG_NN_ENABLED_DEVICES=nnapi-cpu|npu.*\n" in execute(*words).stdout
+
+
 def test_exit_codes_and_signals_are_the_programs():
     assert execute("--", "sh", "-c", "exit 7").returncode == 7
     assert execute("--", "sh", "-c", "kill -9 $$").returncode == -signal.SIGKILL

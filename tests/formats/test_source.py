@@ -66,10 +66,20 @@ def of_any_batch() -> Model:
     return model
 
 
+def one_of_several() -> Model:
+    """An operation with any number of outputs that has one here."""
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [1, 2])
+        (part,) = model.split(x, 1, 1)
+        model.outputs(model.neg(part))
+    return model
+
+
 INPUTS = {
     convolution: [(np.arange(144) % 97 - 48).astype(np.int8).reshape(1, 6, 6, 4)],
     branches: [np.bool_([True]), np.float32([5])],
     of_any_batch: [np.float32([[1, 2]])],
+    one_of_several: [np.float32([[1, 2]])],
 }
 MODELS = pytest.mark.parametrize("build", INPUTS, ids=lambda build: build.__name__)
 

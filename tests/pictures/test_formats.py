@@ -105,3 +105,23 @@ def test_in_notebooks() -> None:
     compilation.close()
     assert "<svg" not in compilation._repr_html_()
     assert "<svg" not in Model()._repr_html_()
+
+
+def test_a_compilation_shows_its_devices(monkeypatch) -> None:
+    from nnapi_shim.drivers.cpu.device import CpuDevice
+    from nnapi_shim.runtime import device_manager
+    from tests.runtime.partial_devices import PartialDevice
+
+    fast = PartialDevice("fast", "TANH", (0.5, 0.5))
+    monkeypatch.setattr(device_manager, "_devices", {"all": [fast, CpuDevice()]})
+    compilation = Compilation(chain())
+    assert list(compilation._devices().values()) == [
+        "nnapi-cpu",
+        "fast",
+        "fast",
+        "nnapi-cpu",
+        "nnapi-cpu",
+    ]
+    html = compilation._repr_html_()
+    assert "compilation for several devices" in html
+    assert ">fast</text>" in html

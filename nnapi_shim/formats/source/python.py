@@ -138,7 +138,8 @@ class _Function:
                 yield from _called(f"{name} = ", "model.add_operand", _declaration(operand))
         outputs = [self.names[operand.index] for operand in operation.outputs]
         if call is not None:
-            target = f"{', '.join(outputs)} = "
+            is_single = call.returns_tuple and len(outputs) == 1
+            target = f"({outputs[0]},) = " if is_single else f"{', '.join(outputs)} = "
             yield from _called(target, f"model.{call.method}", call.arguments(self.names))
             return
         inputs = [self.names[operand.index] for operand in operation.inputs]

@@ -43,9 +43,10 @@ class Argument(NamedTuple):
 
 
 class TypedCall(NamedTuple):
-    """A call of a method of Model."""
+    """A call of a method of Model. returns_tuple: of outputs, even of a single one."""
 
     method: str
+    returns_tuple: bool
     positional: tuple[Argument, ...]
     named: dict[str, Argument]
 
@@ -69,12 +70,13 @@ def typed_call(view: OperationView) -> TypedCall | None:
         return None
     if any(operand.subgraph is not None for operand in view.inputs):
         return None
-    parameters = inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    parameters = signature.parameters
     arguments = _arguments(view)
     if arguments is None or not arguments.keys() <= parameters.keys():
         return None
     for options in _options(view, parameters.keys()):
-        call = _call(method, parameters, {**arguments, **options})
+        call = _call(method, signature, {**arguments, **options})
         if _Trial().adds(call, view):
             return call
     return None
@@ -140,11 +142,11 @@ def _options(view: OperationView, parameters: Any) -> Iterator[dict[str, Argumen
             yield {**{name: Argument(literal=value) for name, value in choice.items()}, **always}
 
 
-def _call(method: str, parameters: Any, arguments: dict[str, Argument]) -> TypedCall:
+def _call(method: str, signature: inspect.Signature, arguments: dict[str, Argument]) -> TypedCall:
     """The call without arguments that equal their defaults."""
     positional: list[Argument] = []
     named: dict[str, Argument] = {}
-    for name, parameter in parameters.items():
+    for name, parameter in signature.parameters.items():
         if name not in arguments:
             continue
         argument = arguments[name]
@@ -152,7 +154,8 @@ def _call(method: str, parameters: Any, arguments: dict[str, Argument]) -> Typed
             positional.append(argument)
         elif argument.operands or argument.is_list or argument.literal != parameter.default:
             named[name] = argument
-    return TypedCall(method, tuple(positional), named)
+    returns_tuple = signature.return_annotation is not Operand
+    return TypedCall(method, returns_tuple, tuple(positional), named)
 
 
 class _Trial:

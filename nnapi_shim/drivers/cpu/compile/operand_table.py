@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
-from nnapi_shim.drivers.cpu.lowering.byte_pairs import ConstantBytes
+from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.program.constants import Constants

@@ -15,13 +15,14 @@ weights are small: of most filters, fewer than a tenth of the words have further
 """
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, Packed
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
-from nnapi_shim.hal.types import Dimensions, byte_size
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperand
 
 FILTER = {
@@ -52,17 +53,6 @@ PACK_TERMS = record(
 
 WORTH = 5
 """Words per further term, at least: with more terms, products of int16 are faster."""
-
-
-class ConstantBytes:
-    """The `value` of constant operands of bytes: their address at compilation."""
-
-    def __init__(self, address: int) -> None:
-        self.address = address
-
-    def reshape(self, dimensions: Dimensions) -> "ConstantBytes":
-        """The `value` of the same elements with other dimensions."""
-        return self
 
 
 def further_terms(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> int | None:
