@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo` sets everything up and runs a C program on real data; `make test` passes all tests.
-# `make` builds everything into build/lib. Each target makes what it needs, .venv included.
+# `make` builds everything into build/lib. Each target makes what it needs, .venv included. `make help` lists them.
 
 PYTHON ?= python3
 LIB_DIR := build/lib
@@ -9,8 +9,12 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
-all: library kernels companion c_examples
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1@\2/p' Makefile | \
+		while IFS=@ read -r target text; do printf '  make %-18s %s\n' "$$target" "$$text"; done
 
 include nnapi_shim/native/companion/companion.mk
 include c_examples/examples.mk
@@ -38,7 +42,7 @@ $(VENV)/ready-dev: $(VENV)/ready-test requirements/dev.txt
 
 # The newest versions that pyproject.toml allows, for all Pythons that it names.
 COMPILE := --quiet --upgrade --universal --generate-hashes --python-version 3.10 --custom-compile-command 'make pins'
-pins: $(VENV)/ready-dev
+pins: $(VENV)/ready-dev ## writes requirements/ with the newest versions that pyproject.toml allows
 	$(VENV)/bin/uv pip compile $(COMPILE) --extra build --extra dev pyproject.toml --output-file requirements/dev.txt
 	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build --extra test \
 		pyproject.toml --output-file requirements/test.txt
@@ -48,7 +52,7 @@ pins: $(VENV)/ready-dev
 		--output-file requirements/runtime.txt
 
 # These look at what has changed themselves.
-library: $(VENV)/ready
+library: $(VENV)/ready ## libneuralnetworks.so without kernels
 	@$(PY) -c '' 2> /dev/null || { echo "build: the Python that $(VENV) was made with is gone; remove \
 	$(VENV) and start again" >&2; exit 1; }
 	@$(PY) build_ffi.py --out $(LIB_DIR)
@@ -57,17 +61,17 @@ library: $(VENV)/ready
 
 # TIERS=portable: those of the tier that any processor runs.
 TIERS ?=
-kernels: $(VENV)/ready
+kernels: $(VENV)/ready ## kernels of all tiers, or of TIERS=
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIERS)
 
 # Of the instruction-set tiers the one that is best on this processor.
-best-kernels: $(VENV)/ready
+best-kernels: $(VENV)/ready ## kernels of the best tier of this processor
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers best
 
 $(LIB_DIR)/libneuralnetworks.so: | library
 
 BEGAN := $(shell date +%s)
-demo: library best-kernels companion c_examples
+demo: library best-kernels companion c_examples ## the library with kernels for this processor; runs C programs on it
 	$(RUN) $(EXAMPLE_DIR)/devices
 	$(RUN) $(EXAMPLE_DIR)/basic $(NDK_DATA)
 	$(RUN) $(EXAMPLE_DIR)/mobilenet_block
@@ -82,46 +86,46 @@ demo: library best-kernels companion c_examples
 
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
 # because files of few tests, which would be the last, take longest.
-test: all $(VENV)/ready-test lint
+test: all $(VENV)/ready-test lint ## style, types and all tests; TESTS= are more arguments of pytest
 	$(PY) -m pytest -m 'not installed and not integration' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 # With Ray, Dask, Model Explorer, Chromium and pyright, which take 1.4 GB.
-test-integrations: all $(VENV)/ready-dev
+test-integrations: all $(VENV)/ready-dev ## tests with Ray, Dask, Model Explorer, Chromium and pyright
 	$(PY) -m pytest -m integration $(TESTS) $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
-test-install: all $(VENV)/ready-dev
+test-install: all $(VENV)/ready-dev ## builds and installs every package; INSTALL= are arguments of pytest
 	$(PY) -m pytest -m installed tests/install $(INSTALL)
 
 # Below PREFIX; DESTDIR is for packagers. What was installed is what `uninstall` removes.
 PREFIX ?= /usr/local
 DESTDIR ?=
 export PREFIX DESTDIR
-install: all
+install: all ## installs lib and include below PREFIX
 	@$(PY) -m install prefix "$$PREFIX" --destdir "$$DESTDIR"
 
-uninstall: $(VENV)/ready
+uninstall: $(VENV)/ready ## removes what `make install` installed below PREFIX
 	@$(PY) -m install uninstall "$$PREFIX" --destdir "$$DESTDIR"
 
 # dist/nnapi-shim-<version>-linux-x86_64.tar.xz, which needs no Python; Debian packages.
-dist: kernels $(VENV)/ready-dev
+dist: kernels $(VENV)/ready-dev ## a tarball with a Python of its own, in dist/
 	@$(PY) -m install dist --out dist
 
-deb: kernels $(VENV)/ready-dev
+deb: kernels $(VENV)/ready-dev ## Debian packages, in dist/
 	@$(PY) -m install deb --out dist
 
 # What they hold and what made it, as CycloneDX; `dist` writes it, too.
-sbom: kernels $(VENV)/ready-dev
+sbom: kernels $(VENV)/ready-dev ## the list of contents of the packages (CycloneDX), in dist/
 	@$(PY) -m install sbom --out dist
 
 # All packages from nothing, twice, in two folders: some ten minutes. They have to be the same bits.
-reproducible: all $(VENV)/ready-dev
+reproducible: all $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit
 	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
 
-tiny: all $(VENV)/ready-test
+tiny: all $(VENV)/ready-test ## the most important tests, in one minute
 	$(PY) -m pytest tests/test_tiny.py
 
-lint: library $(VENV)/ready-test
+lint: library $(VENV)/ready-test ## format, style and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -133,23 +137,23 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 
-bench: all $(VENV)-bench/ready
+bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers
 	$(VENV)-bench/bin/python tests/bench/bench.py
 
 # Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK= choose; PAGE=1
 # writes the page, JSON=FILE all figures.
-bench-models: library best-kernels $(VENV)-bench/ready
+bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=
 	$(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
 
-bench-operations: all $(VENV)/ready-test
+bench-operations: all $(VENV)/ready-test ## every operation and type; OPERATIONS= chooses
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
 # Microseconds of the processor for each operation of a model of 10,000, of each kind and type.
-bench-compiling: all $(VENV)/ready-test
+bench-compiling: all $(VENV)/ready-test ## processor time of compiling per operation; OPERATIONS= chooses
 	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
 
 # The site, build/docs; before it the pages that are made of the sources: operations, rules, settings, import, export.
-docs: library $(VENV)/ready-dev
+docs: library $(VENV)/ready-dev ## the documentation site, in build/docs
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
@@ -159,84 +163,85 @@ docs: library $(VENV)/ready-dev
 	@echo "build/docs/index.html"
 
 # All conformance vectors exported, and computed in LiteRT and ONNX Runtime: about 10 s for each.
-check-exports: $(VENV)/ready-test
+check-exports: $(VENV)/ready-test ## exported vectors in LiteRT and ONNX Runtime; OPERATIONS= chooses
 	$(PY) -m tests.formats.exports tflite $(OPERATIONS)
 	$(PY) -m tests.formats.exports onnx $(OPERATIONS)
 
 # Every operator of .tflite files in its documented forms, next to LiteRT: about 3 minutes. OPERATIONS chooses.
-check-imports: $(VENV)/ready-test
+check-imports: $(VENV)/ready-test ## operators of .tflite files here and in LiteRT; OPERATIONS= chooses
 	$(PY) -m tests.formats.tflite.forms $(OPERATIONS)
 
 # The test cases of the package onnx, computed by imported models (20 s), and exported vectors imported again (2 min).
-check-imports-onnx: $(VENV)/ready-test
+check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, imported; OPERATIONS= chooses
 	$(PY) -m tests.formats.onnx $(OPERATIONS)
 	$(PY) -m tests.formats.onnx.returning
 
 # The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
-pictures: library best-kernels $(VENV)/ready-dev
+pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again
 	$(PY) docs/write_pictures.py
 
 # Kernels under valgrind, operation by operation; it has to be installed.
-check-memory: all $(VENV)/ready-test
+check-memory: all $(VENV)/ready-test ## kernels under valgrind; OPERATIONS= chooses
 	$(PY) tests/memory/run_in_valgrind.py $(OPERATIONS)
 
 # Eight threads, different models, each execution's result checked; prints the memory used.
 STRESS_EXECUTIONS ?= 10000
-stress: all
+stress: all ## executions of different models on eight threads; STRESS_EXECUTIONS=
 	$(CC) -O1 -g -D_GNU_SOURCE -pthread -Iinclude tests/abi/mixed.c -o build/mixed \
 		$(LIB_DIR)/libneuralnetworks.so
 	$(RUN) build/mixed $(STRESS_EXECUTIONS)
 
 # The C parts under sanitizers for addresses, undefined behaviour and threads and, if it is installed, valgrind:
 # every function of the API, and programs with threads, forks and what is hostile.
-check-native: all $(VENV)/ready-test
+check-native: all $(VENV)/ready-test ## the C parts under sanitizers and valgrind
 	$(PY) tests/memory/run_sanitized.py
 
 # On every tier, the portable one as well, with one, two and five threads: all vectors pass, and
 # results are the same bits.
-check-threads: all $(VENV)/ready-test
+check-threads: all $(VENV)/ready-test ## all vectors on every tier with 1, 2 and 5 threads
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers portable
 	$(PY) -m tests.threads
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
 # the largest and the smallest numbers and scales among its contents. Then models in which each pass
 # of nnapi-cpu acts ACTED times, with it and without it; PASSES=fuse_gelu,... are those alone, and
-# ACTED=0 none. Ten minutes more: `make mutations`, which takes guards of passes away and looks for
-# a model that shows it.
+# ACTED=0 none. Half an hour more: `make mutations`, which takes guards of passes away and looks for
+# a model that shows it, and puts faults into kernels, which the tests of each family have to find.
 SEEDS ?= 0:20000
 SPECIAL ?=
 ACTED ?= 1000
 PASSES ?=
 REWRITES = $(PY) -m tests.random_models.rewrites --jobs $$(nproc) $(if $(PASSES),--passes $(PASSES))
-random-models: all $(VENV)/ready-test
+random-models: all $(VENV)/ready-test ## compares the devices on random models; SEEDS=, SPECIAL=1, ACTED=, PASSES=
 	$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc)
 	$(REWRITES) --acted $(ACTED)
 
-mutations: all $(VENV)/ready-test
+mutations: all $(VENV)/ready-test ## removes guards of passes, which random models have to find
 	$(REWRITES) --mutations
+	$(PY) -m tests.kernel_mutations --jobs $$(nproc)
 
 # Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
 # processes whose result codes are compared, on either device alone and on both. FUZZ takes more
 # options.
 FUZZ_CALLS ?= 100000
-fuzz: all $(VENV)/ready-test
+fuzz: all $(VENV)/ready-test ## random calls of the C API; FUZZ_CALLS=
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
 
 # Changed .tflite files, for so many seconds: each is read or refused.
 SECONDS_OF_FILES ?= 300
-fuzz-tflite: all $(VENV)/ready-test
+fuzz-tflite: all $(VENV)/ready-test ## damaged .tflite files; SECONDS_OF_FILES=
 	$(PY) -m tests.formats.tflite.fuzzing $(SECONDS_OF_FILES)
 
 # Everything that looks for defects at random, for this long; prints what it did and what it found.
 MINUTES ?= 30
-soak: all $(VENV)/ready-test
+soak: all $(VENV)/ready-test ## everything that searches at random, for MINUTES=
 	$(PY) -m tests.soak --minutes $(MINUTES) $(SOAK)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
-check-v4: all $(VENV)/ready-test
+check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulated processor
 	$(PY) tests/tier_v4/run_in_bochs.py
 
-clean:
+clean: ## removes build/ and generated sources
 	rm -rf build nnapi_shim/api/methods

@@ -332,7 +332,7 @@ def checkout_location(out: Path) -> str:
 
 def package_version() -> str:
     """The version of the package, read without importing it."""
-    source = (ROOT / "nnapi_shim" / "__init__.py").read_text()
+    source = (ROOT / "nnapi_shim" / "version.py").read_text()
     return re.search(r'^__version__ = "(.+)"$', source, re.M)[1]
 
 

@@ -34,6 +34,9 @@ coarser. Other kinds of `quantization.details` are refused |
 | sparse constants behind DENSIFY | yes | stored densely, with the zeros |
 | quantized operators that NNAPI has only for floats; outputs with other scales than \
 NNAPI's | yes | between DEQUANTIZE and QUANTIZE: within one step of LiteRT's result |
+| operators that move elements, and the poolings, with other scales in than out | yes | the \
+stored elements are copied, as in LiteRT: by CAST of the type to itself. Several outputs must have \
+one scale |
 | quantized NEG, REDUCE_PROD, FLOOR_DIV, MAXIMUM and MINIMUM of different scales | no | \
 LiteRT's results do not match the scales |
 | RESIZE_BILINEAR of INT8 | yes | in float32, as NNAPI computes it. LiteRT rounds the scale to \
@@ -42,9 +45,9 @@ steps if 11 columns become 640 |
 | comparisons of quantized values with different scales | yes | LiteRT first rounds to 1/256 \
 of a step, NNAPI does not |
 | activations of 16 bits (16x8) | yes | as float32, rounded to steps of the scale after \
-each operator: within one 16-bit step of LiteRT's result, 2 for LOGISTIC and TANH, up to 12 for \
-SOFTMAX with a large beta. Inputs and outputs of the model have the quantized elements as \
-TENSOR_INT32 |
+each operator: within one 16-bit step of LiteRT's result, up to 6 for LOGISTIC and 12 for TANH, \
+which LiteRT approximates, and up to 12 for SOFTMAX with a large beta. Inputs and outputs of the \
+model have the quantized elements as TENSOR_INT32 |
 | EXP, LOG, RSQRT, PRELU, RESIZE_BILINEAR and cells of 16 bits | no | LiteRT's tables and \
 approximations differ from the formula by many 16-bit steps |
 | states | yes | inputs and outputs that are carried from run to run (`Model.carry`); so are \
@@ -54,13 +57,20 @@ first values |
 projection or normalisation in float32 |
 | subgraphs of IF and WHILE | yes | models |
 | STABLEHLO_COMPOSITE | yes | the operators of its decomposition |
+| a subgraph or decomposition whose inputs or outputs have other scales or zero points than the \
+tensors outside | yes | the stored elements pass unchanged, as in LiteRT: by CAST of the type to \
+itself |
+| a subgraph or decomposition whose inputs or outputs have other types than the tensors outside \
+| no | LiteRT gives the tensors inside the types of those outside, and its kernels then refuse \
+most graphs |
 | 64-bit constants that fit 32 bits, shapes, and computations on shapes | yes | \
 folded. A size that depends on data is an unknown dimension |
 | 64-bit indices from ARG_MAX and ARG_MIN | yes | TENSOR_INT32 |
 | other computed 64-bit values, UINT32, STRING | no | NNAPI has no such type |
 | other sizes of inputs than those of the file | yes | `load(path, shapes={"x": (1, 43844, 1)})` |
-| tensors of rank above 4 | partly | adjacent dimensions are merged if the operator allows \
-it; not for inputs of the model or booleans, and not if more than 4 dimensions remain |
+| tensors of rank above 4 | partly | unchanged for operators of any rank in NNAPI. Else \
+adjacent dimensions are merged if the operator allows it; not for inputs of the model or booleans, \
+and not if more than 4 dimensions remain |
 | a tensor of rank 0 | yes | has dimensions [1] |
 | files that were compiled for an NPU (`DISPATCH_OP`) | no | they hold a program of that NPU |
 | COS | yes | 1 - 2 sin(x / 2)^2: within 5e-7 of LiteRT, also for large numbers |
@@ -73,7 +83,9 @@ computes the scores cannot give values below 0 |
 | equal elements in TOPK_V2 | yes | the later one comes first, as in NNAPI; in LiteRT the earlier |
 
 `make check-imports` runs every operator in its documented forms here and in LiteRT.
-`load(path, partial=True)` runs in LiteRT what has no NNAPI counterpart.
+`load(path, partial=True)` runs in LiteRT what has no NNAPI counterpart; an operator that calls
+graphs runs as a whole. Inputs and outputs can then have types that NNAPI lacks;
+`nnapi-shim run --partial` takes only INT64 of them.
 
 A damaged file is refused with the location of the defect, such as
 `operator 3 CONV_2D: input 1 is tensor 99; the graph has 12`. Loading reads nothing outside of the

@@ -182,17 +182,21 @@ def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
 
 
 def _short(value: ast.expr) -> str:
-    """The name of a placeholder."""
+    """The name of a placeholder, in words: `most elements` for _MOST_ELEMENTS."""
     if isinstance(value, ast.Call) and value.args:  # such as list(x) and ", ".join(x)
         return _short(value.args[0])
     if isinstance(value, ast.Attribute):
-        return _short(value.value) if value.attr in ("name", "__name__") else value.attr
+        return _short(value.value) if value.attr in ("name", "__name__") else _words(value.attr)
     if isinstance(value, ast.Name):
-        return value.id
+        return _words(value.id)
     if isinstance(value, ast.Call | ast.Subscript):
         return _short(value.func if isinstance(value, ast.Call) else value.value)
     text = ast.unparse(value)
     return text if len(text) <= 20 else "..."
+
+
+def _words(name: str) -> str:
+    return name.strip("_").replace("_", " ").lower()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,9 @@ every C program, which needs neither numpy nor the Python API.
 import sys
 from importlib import import_module
 
+from nnapi_shim import savers
+from nnapi_shim.version import __version__ as __version__
+
 TYPE_CHECKING = False  # hints.py is imported later, on demand
 
 if TYPE_CHECKING:
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
     from nnapi_shim.runtime.device_manager import register_driver as register_driver
     from nnapi_shim.tools.predictor import Predictor as Predictor
 
-__version__ = "0.1.0"
-
 _NAMES = {
     "api.compilation": "Compilation",
     "api.compliance": "compliance",
@@ -60,8 +61,7 @@ _NAMES = {
 }
 """Module -> its public names; the imports above repeat them for type checkers."""
 
-_SAVERS = f"{__name__}.formats.save"
-"""The module that registers how models are written; api/savers.py imports it at the first save."""
+savers.module = f"{__name__}.formats.save"
 
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 

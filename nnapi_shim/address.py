@@ -7,7 +7,7 @@ the library has not loaded already.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from errno import EFAULT
+from errno import EFAULT, ENOMEM
 from functools import partial
 
 import _cffi_backend
@@ -71,6 +71,24 @@ def _is_readable_page(page: int) -> bool:
     (function, _), number = ask
     return bool(function(number, -1, page, 0, 8) != -1 or _ffi.errno != EFAULT)
 
+
+def is_mapped(address: int, length: int) -> bool:
+    """Whether the process has mapped all pages of a buffer; one system call for any length.
+
+    msync(MS_ASYNC) writes nothing, and looks only at the list of mappings.
+    """
+    if not _msync:
+        _msync.append(loaded_function("msync", "int(*)(uintptr_t, size_t, int)", ()))
+    if _msync[0] is None:
+        return True  # nobody can tell
+    start = address & -PAGE_BYTES
+    failed = _msync[0][0](start, address + length - start, _MS_ASYNC) == -1
+    return not (failed and _ffi.errno == ENOMEM)
+
+
+_MS_ASYNC = 1
+_msync: list[Any] = []
+"""The C library's function, looked up once; None if there is none."""
 
 _RT_SIGPROCMASK = {"x86_64": 14, "aarch64": 135}
 _syscall: list[Any] = []

@@ -24,6 +24,11 @@ def kind_of(handle: int) -> "tuple[HandleTable[object] | None, int]":
     return (table if table is not None and table.issued(serial) else None), serial
 
 
+def issued(kind: str) -> int:
+    """The number of handles that were issued for a kind of object."""
+    return sum(table._issued for table in _tables.values() if table.kind == kind)
+
+
 class HandleTable(dict[int, T], Generic[T]):
     """Handle -> object for one kind of object; `table[handle]` raises BAD_DATA for a wrong one."""
 

@@ -99,14 +99,14 @@ def error(message: str, details: dict[str, Any] | None = None) -> None:
     write("error", message, details)
 
 
-tell_with(error)
-
-
 def warning(message: str, details: dict[str, Any] | None = None) -> None:
     """An unwise or unexpected use that is not refused; shown by default. Not for correct programs,
     and not repeated for each execution.
     """
     write("warning", message, details)
+
+
+tell_with(error, warning)
 
 
 _noted: dict[object, object] = {}

@@ -7,7 +7,10 @@ between loading the library and its first call.
 import os
 from collections.abc import Callable
 
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nnapi_shim.settings_file import SettingsFile
 
 _refused: dict[tuple[str, str], object] = {}
 """Rejected values that were already reported; each is reported once."""
@@ -17,11 +20,22 @@ _environment_counts = True
 _tell: Callable[[str], object] | None = None
 """Writes a line; None until log.py, which reads a setting itself, sets it."""
 
+_warn: Callable[[str], object] | None = None
+"""As _tell, for what is not used because of its name."""
 
-def tell_with(function: Callable[[str], object]) -> None:
-    """Set the function that reports rejected values."""
-    global _tell
-    _tell = function
+_untold: list[str] = []
+"""Warnings from before log.py was imported."""
+
+_in_file: dict[str, str] | None = None
+"""The settings of the file; None until the first setting is read."""
+
+
+def tell_with(function: Callable[[str], object], warn: Callable[[str], object]) -> None:
+    """Set the functions that report rejected values, and names that are no settings."""
+    global _tell, _warn
+    _tell, _warn = function, warn
+    while _untold:
+        warn(_untold.pop(0))
 
 
 def ignore_environment() -> None:
@@ -47,6 +61,7 @@ class Setting(NamedTuple):
 
     allowed: the allowed values; empty if any text is allowed.
     privileged: its value in a program with raised privileges, if not the default.
+    is_early: whether C reads it, from the environment alone.
     """
 
     name: str
@@ -54,26 +69,38 @@ class Setting(NamedTuple):
     meaning: str
     allowed: tuple[str, ...] = ()
     privileged: str | None = None
+    is_early: bool = False
 
     def get(self) -> str:
         """The value in the environment; the default if it is not set or not allowed."""
         if not _environment_counts:
             return self.default if self.privileged is None else self.privileged
-        value = os.environ.get(self.name, self.default)
+        value = os.environ.get(self.name)
+        if value is None:
+            value = _from_file().get(self.name, self.default)
         if self.allowed and value not in self.allowed:
             if value:
                 self.refuse(value, f"allowed are {', '.join(filter(None, self.allowed))}")
             return self.default
         return value
 
+    def put(self, value: str | None) -> str | None:
+        """Set the variable, or remove it for None; returns what it was, to put it back."""
+        before = os.environ.pop(self.name, None)
+        if value is not None:
+            os.environ[self.name] = value
+        return before
+
     @property
     def origin(self) -> str:
-        """The source of the value: `default` or `environment`."""
-        if not _environment_counts or self.name not in os.environ:
+        """The source of the value: `default`, `environment`, or the path of the settings file."""
+        if not _environment_counts:
             return "default"
-        value = os.environ[self.name]
-        is_used = not self.allowed or value in self.allowed
-        return "environment" if is_used else "default"
+        source, value = "environment", os.environ.get(self.name)
+        if value is None:
+            source, value = config_file(), _from_file().get(self.name)
+        is_used = value is not None and (not self.allowed or value in self.allowed)
+        return source if is_used else "default"
 
     def refuse(self, value: str, reason: str) -> None:
         """Report, once, that a value is rejected."""
@@ -120,8 +147,9 @@ LINT = Setting(
     "NNAPI_SHIM_LINT",
     "0",
     "1: calls that build a model report a refusal and return NO_ERROR, so that building goes on; "
-    "finish reports all errors of the model and then fails; for a model without errors, finish "
-    "warns of computations that fail for all inputs",
+    "finish reports all errors of the model and then fails; addOperation and finish warn of "
+    "computations that fail for all inputs; constants that are freed or changed before finish, and "
+    "padding schemes that do not exist, are errors",
     ("0", "1"),
 )
 BREAK = Setting(  # read in native/message.c
@@ -130,6 +158,7 @@ BREAK = Setting(  # read in native/message.c
     "1: a refusal raises SIGTRAP after its message, so that a debugger stops in the refused call; "
     "without a debugger the program ends there (docs/debugging.md)",
     ("0", "1"),
+    is_early=True,
 )
 TIER = Setting(
     "NNAPI_SHIM_TIER",
@@ -184,34 +213,53 @@ STATE = Setting(
     "folder for state; its subfolder nnapi_shim holds the key that signs the user's cached models; "
     "empty means `~/.local/state`",
 )
+CONFIG = Setting(
+    "NNAPI_SHIM_CONFIG",
+    "",
+    "file with settings, in lines such as `NNAPI_SHIM_LINT = 1`; those below a line `[debug]` "
+    "count only for `nnapi-shim exec --settings debug`; a variable of the environment goes before "
+    "the file; empty means `nnapi_shim/settings.conf` in XDG_CONFIG_HOME",
+    is_early=True,
+)
+CONFIG_HOME = Setting(
+    "XDG_CONFIG_HOME",
+    "",
+    "folder for configuration files; empty means `~/.config`",
+    is_early=True,
+)
 # Read in native/ before Python runs; listed here so that the table is complete.
 HOME = Setting(
     "NNAPI_SHIM_HOME",
     "",
     "folder that holds the package nnapi_shim; overrides the location file beside the library",
+    is_early=True,
 )
 PYTHON = Setting(
     "NNAPI_SHIM_PYTHON",
     "",
     "Python for C programs: a shared libpython, a python executable, or the folder of a virtual "
     "environment; empty means the Python that nnapi_shim is installed for",
+    is_early=True,
 )
 # Read by the companion libraries (native/companion).
-ASSETS = Setting("NNAPI_SHIM_ASSETS", ".", "folder that a NULL AAssetManager reads")
+ASSETS = Setting("NNAPI_SHIM_ASSETS", ".", "folder that a NULL AAssetManager reads", is_early=True)
 LOG_PRIORITY = Setting(
     "NNAPI_SHIM_LOG_PRIORITY",
     "VERBOSE",
     "lowest priority that __android_log_* writes to stderr",
+    is_early=True,
 )
 ANDROID_API = Setting(
     "NNAPI_SHIM_ANDROID_API",
     "34",
     "Android API level that the library reports to the program (docs/android.md)",
+    is_early=True,
 )
 PROPERTIES = Setting(
     "NNAPI_SHIM_PROPERTIES",
     "",
     "system properties, as name=value, separated by commas; a comma in a value is doubled",
+    is_early=True,
 )
 TRACE = Setting(
     "NNAPI_SHIM_TRACE",
@@ -245,6 +293,8 @@ SETTINGS = (
     DRIVER_TIMEOUT,
     DRIVER_LOAD_TIMEOUT,
     STATE,
+    CONFIG,
+    CONFIG_HOME,
     HOME,
     PYTHON,
     ASSETS,
@@ -254,3 +304,58 @@ SETTINGS = (
     TRACE,
     CAPTURE,
 )
+
+
+def config_file() -> str:
+    """The path of the settings file, which need not exist; "" if there is no place for one."""
+    named = os.environ.get(CONFIG.name)
+    if named:
+        return named
+    home = os.environ.get(CONFIG_HOME.name)
+    if not home:
+        user = os.environ.get("HOME")
+        home = f"{user}/.config" if user else ""
+    return f"{home}/nnapi_shim/settings.conf" if home else ""
+
+
+def read_config() -> "SettingsFile":
+    """The settings file; empty if it does not exist."""
+    from nnapi_shim.settings_file import read_file
+
+    early = [setting.name for setting in SETTINGS if setting.is_early]
+    return read_file(config_file(), [setting.name for setting in SETTINGS], early)
+
+
+def _from_file() -> dict[str, str]:
+    """The settings of the file, by name. The first call reads it, and looks for variables that are
+    no settings.
+    """
+    global _in_file
+    if _in_file is not None:
+        return _in_file
+    problems = []
+    names = {setting.name for setting in SETTINGS}
+    for name in os.environ:
+        if name.startswith(_OWN) and name not in names and not name.startswith(_OF_THE_BUILD):
+            from nnapi_shim.settings_file import unknown
+
+            problems.append(unknown(name, names))
+    values: dict[str, str] = {}
+    path = config_file()
+    if path and (os.environ.get(CONFIG.name) or os.path.exists(path)):
+        file = read_config()
+        values = file.always
+        problems += file.problems
+    _in_file = values  # before reporting, which reads settings
+    for problem in problems:
+        mine = object()
+        if _refused.setdefault((problem, ""), mine) is mine:  # one thread, once
+            if _warn is None:
+                _untold.append(problem)
+            else:
+                _warn(problem)
+    return values
+
+
+_OWN, _OF_THE_BUILD = "NNAPI_SHIM_", "NNAPI_SHIM_BUILD_"
+"""How the names of this library's variables begin, and those that the build takes."""

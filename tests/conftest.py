@@ -16,8 +16,9 @@ BY_ITSELF = "TEST_RUNS_BY_ITSELF"
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory):
-    """A folder for the key of cached models, in place of the developer's own."""
+    """Folders for the key of cached models and for settings, in place of the developer's own."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 

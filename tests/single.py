@@ -33,7 +33,7 @@ from nnapi_shim.hal.types import (
 )
 
 BUFFER_BYTES = 1 << 16
-"""Size of the buffer of every output; none of the tests needs more."""
+"""Size of the buffer of every output, unless a test asks for more."""
 
 UNTOUCHED = 0xA5
 
@@ -230,19 +230,21 @@ def execute(
     tensors_are: str = INPUT,
     scalars_are: str = CONSTANT,
     first_is: str = "",
+    buffer_bytes: int = BUFFER_BYTES,
 ) -> list[Any]:
     """The outputs of one operation; raises what the device raises."""
-    return run(device, build(type, inputs, outputs, tensors_are, scalars_are, first_is))
+    built = build(type, inputs, outputs, tensors_are, scalars_are, first_is)
+    return run(device, built, buffer_bytes)
 
 
-def run(device: Any, built: Built) -> list[Any]:
+def run(device: Any, built: Built, buffer_bytes: int = BUFFER_BYTES) -> list[Any]:
     """The outputs of a model, computed twice: both runs agree and leave the inputs alone."""
     prepared = device.prepareModel(
         built.model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     )
     graph = built.model.main
     sources = [np.array(array) for array in built.inputs]
-    targets = [np.empty(BUFFER_BYTES, np.uint8) for _ in graph.output_indexes]
+    targets = [np.empty(buffer_bytes, np.uint8) for _ in graph.output_indexes]
     request = Request(
         tuple(RequestArgument(a.ctypes.data, a.nbytes, a.shape) for a in sources),
         tuple(

@@ -15,6 +15,7 @@ from tests.imports import MODULES, PACKAGE, ROOT, Module, exists, imports, parse
 OPEN = {
     "errors",
     "settings",
+    "settings_file",
     "log",
     "vlog",
     "address",
@@ -24,6 +25,7 @@ OPEN = {
     "signals",
     "hints",
     "limits",
+    "version",
 }
 
 RIGHT_OF = {
@@ -32,8 +34,8 @@ RIGHT_OF = {
     "drivers": {"operations", "hal"},
     "runtime": {"drivers", "operations", "hal", "recording"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
-    "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
+    "api": {"runtime", "drivers", "operations", "hal", "handles", "savers"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording", "savers"},
     "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
     "pictures": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
     "cli": {"pictures", "tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
@@ -41,6 +43,7 @@ RIGHT_OF = {
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),
+    "settings_file": set(),
     "log": set(),
     "vlog": set(),
     "address": set(),
@@ -50,8 +53,10 @@ RIGHT_OF = {
     "signals": set(),
     "hints": set(),
     "limits": {"hal"},
+    "version": set(),
     "handles": {"hal"},
     "capi": {"api"},
+    "savers": set(),
     "__main__": {"cli"},
 }
 """Layer -> what it may import beside itself and the modules that are open to all."""
@@ -73,18 +78,19 @@ HOMES = {
 
 IMPORT_BY_NAME = {
     "abi/__init__.py": "the exported functions, a module for each noun",
-    "api/savers.py": "the saver that the top of the package names",
     "drivers/__init__.py": "a table of devices: what is not asked for is not imported",
     "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
     "drivers/cpu/lowering/__init__.py": "families of lowerings, when an operation needs one",
     "drivers/cpu/passes/__init__.py": "passes, where a graph may have something for them",
-    TOOLCHAIN + "build.py": "the sources of a family, and the module that a worker runs",
+    TOOLCHAIN + "objects.py": "the sources of a family",
+    TOOLCHAIN + "workers.py": "the module that a worker runs",
     "drivers/entry_point.py": "devices of installed packages; the group of entry points",
     "drivers/manifest.py": "devices of other people, whose manifests name them",
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
     "formats/save.py": "a table of formats: each needs packages of its own",
     "formats/tflite/exporting/writing.py": "tables of the package tflite",
     "operations/__init__.py": "families of operations, when a model has one",
+    "savers.py": "the module whose name the package sets",
     "pictures/explorer/server.py": "Model Explorer imports its extensions by name",
     "runtime/everything.py": "all modules of some packages, before a program gives up rights",
     "tools/model_source.py": "a module of the user's",
@@ -92,13 +98,13 @@ IMPORT_BY_NAME = {
 }
 """Module -> why it imports modules by names in strings; no other does."""
 
-OF_THE_PACKAGE = ("__version__", "_SAVERS")
-"""What modules may import of the package itself, beside its modules."""
-
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
-PRINTS = ("cli/", TOOLCHAIN + "build.py")
+PRINTS = ("cli/", TOOLCHAIN + "build.py", TOOLCHAIN + "workers.py")
 # The build hands its processes the tier that they compile for.
-READS_THE_ENVIRONMENT = ("settings.py", TOOLCHAIN + "build.py", TOOLCHAIN + "target.py")
+READS_THE_ENVIRONMENT = (
+    "settings.py",
+    *(TOOLCHAIN + file for file in ("linking.py", "target.py", "workers.py")),
+)
 
 
 def import_directions() -> Iterator[str]:
@@ -143,8 +149,7 @@ def names_of_the_package() -> Iterator[str]:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ImportFrom) and node.module == "nnapi_shim":
                 for alias in node.names:
-                    is_there = exists(f"nnapi_shim.{alias.name}")
-                    if not is_there and alias.name not in OF_THE_PACKAGE:
+                    if not exists(f"nnapi_shim.{alias.name}"):
                         yield module.at(node, f"imports {alias.name} of the package")
 
 
@@ -304,7 +309,8 @@ def settings() -> Iterator[str]:
     native = "".join(path.read_text() for path in sorted(PACKAGE.glob("native/**/*.[ch]")))
     read_in_c = set(re.findall(r'getenv\("((?:NNAPI_SHIM|DEBUG_NN)_\w+)"\)', native))
     for name, (node, variable) in names.items():
-        if name not in imported and f'"{variable}"' not in native:
+        is_used_here = f"os.environ.get({name}.name)" in ast.unparse(table.tree)
+        if name not in imported and not is_used_here and f'"{variable}"' not in native:
             yield table.at(node, f"nothing reads {variable}")
         if not re.search(rf"\b{name}\b", listed):
             yield table.at(node, f"{name} is not in SETTINGS")

@@ -16,7 +16,7 @@ KERNELS = """
 import os, sys
 from nnapi_shim.drivers.cpu.toolchain import build
 jobs, first, *rest = sys.argv[1:]
-build.FAMILIES, build.WEIGHTS = sorted([first, *rest]), {first: 9.0}
+build.FAMILIES, build.SECONDS = sorted([first, *rest]), {first: 9.0}
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(jobs)])
 build.build("build/lib", ["best"])
 """

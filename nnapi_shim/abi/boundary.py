@@ -8,6 +8,7 @@ from collections.abc import Callable
 from errno import ENOMEM
 
 from nnapi_shim import log
+from nnapi_shim.abi.cascades import cause
 from nnapi_shim.errors import NnapiError, remember
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hints import Any
@@ -83,14 +84,20 @@ def report(name: str, error: BaseException) -> int:
     """
     if not isinstance(error, NnapiError):
         error = _as_nnapi_error(error)
+    begun_by = cause(name, error)
+    if begun_by is not None:
+        error = error.worded(f"{error.message}, because {begun_by[0]} was refused")
     remember(error.again())
     message = log.one_line(f"{name}: {error} [{error.rule}]")
-    if log.enabled("error"):
+    # Of the calls that follow from a refused one, only the first is reported.
+    is_reported = begun_by is None or begun_by[1]
+    level = "error" if is_reported else "debug"
+    if log.enabled(level):
         operation = error.place("operation")
         see = f"{name} in {OWN_HEADER if name.startswith('nnapi_shim_') else HEADER}"
         if operation is not None and operation.name in OperationType.__members__:
             see = f"ANEURALNETWORKS_{operation.name} in {TYPES_HEADER}"
-        log.error(message, {"function": name, **error.as_dict(), "see": see})
+        log.write(level, message, {"function": name, **error.as_dict(), "see": see})
     if _store_error is not None:
         _store_error(message.encode(errors="replace"))
     return int(error.code)

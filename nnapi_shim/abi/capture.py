@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import get_native_id
 from time import monotonic_ns, time
 
-from nnapi_shim import __version__, log, process
+from nnapi_shim import log, process
 from nnapi_shim.abi import decoding
 from nnapi_shim.abi.instrumentation import Watcher, code_of
 from nnapi_shim.abi.tables import device_handles, devices
@@ -23,6 +23,7 @@ from nnapi_shim.hints import Any
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
 from nnapi_shim.settings import CAPTURE, SETTINGS
+from nnapi_shim.version import __version__
 
 IN_LINE = 64
 """Maximum size in bytes of contents stored in the line of the call, in hexadecimal."""

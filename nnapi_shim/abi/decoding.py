@@ -16,6 +16,8 @@ _MOST_NUMBERS = 1 << 24
 """Maximum number of recorded elements; of a longer list only the length is recorded."""
 
 _GIVEN_BACK = ("made", "out", "text", "outs")
+"""Kinds of parameters that point to variables for results."""
+
 _OPERAND_TYPE_BYTES = 32
 _CHANNEL_QUANT_BYTES = 16
 
@@ -40,8 +42,8 @@ def argument(parameter: Parameter, value: Any, values: dict[str, Any]) -> Any:
         return real(value) if isinstance(value, float) else int(value)
     if kind in ("buffer", "foreign"):
         return hex(value) if value else None
-    if kind in ("made", "out", "text", "outs"):
-        return None if not value else "set"
+    if kind in _GIVEN_BACK:
+        return "set" if value else None
     if not value:
         return None
     if kind == "string":
@@ -134,7 +136,7 @@ def results(
 
 
 def contents(pointer: int, length: int) -> bytes | None:
-    """The bytes at an address; None if its first or last page is not readable."""
+    """The bytes at an address; None for NULL, or if the first or last byte is not readable."""
     if not pointer or not length:
         return b"" if pointer else None
     if not is_readable(pointer, 1) or not is_readable(pointer + length - 1, 1):

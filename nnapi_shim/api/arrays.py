@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from nnapi_shim.api.argument_types import shown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.quantization import STRUCT_CODES
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
 
 Array = NDArray[Any]
 
@@ -18,7 +18,7 @@ DTYPES = {type: np.dtype(code) for type, code in STRUCT_CODES.items()} | {
 }
 """Element type of every operand type that has contents."""
 
-_TENSORS = {
+TENSOR_TYPES = {
     "float32": T.TENSOR_FLOAT32,
     "float64": T.TENSOR_FLOAT32,
     "float16": T.TENSOR_FLOAT16,
@@ -30,7 +30,7 @@ _TENSORS = {
     "uint16": T.TENSOR_QUANT16_ASYMM,
     "int16": T.TENSOR_QUANT16_SYMM,
 }
-_SCALARS = {
+SCALAR_TYPES = {
     "float32": T.FLOAT32,
     "float64": T.FLOAT32,
     "float16": T.FLOAT16,
@@ -58,7 +58,7 @@ def natural_type(value: ArrayLike) -> T:
     and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
     """
     array = as_array(value)
-    types = _TENSORS if array.ndim else _SCALARS
+    types = TENSOR_TYPES if array.ndim else SCALAR_TYPES
     if array.dtype.name not in types:
         what = "tensors" if array.ndim else "scalars"
         raise bad_data(
@@ -69,19 +69,36 @@ def natural_type(value: ArrayLike) -> T:
     return types[array.dtype.name]
 
 
-def elements(value: ArrayLike, type: T) -> Array:
+def elements(value: ArrayLike, type: T, scale: float = 0.0) -> Array:
     """The value as a row-major array of the elements of an operand type.
 
     An array that fits is returned unchanged, others are converted. Conversion may round to a float
-    type, and changes nothing else. Raises BAD_DATA for values that do not fit.
+    type, and changes nothing else. Raises BAD_DATA for values that do not fit, and for floats if
+    the type or a scale says that integers represent other numbers.
     """
     dtype = DTYPES.get(type)
     if dtype is None:
         raise bad_data(f"{type.name} holds nothing that an array can give", "array.no-elements")
     array = as_array(value)
     if array.dtype != dtype:
+        _require_integers(array, type, scale)
         array = _converted(array, dtype, type)
     return np.require(array, requirements=["C", "ALIGNED"])
+
+
+def _require_integers(array: Array, type: T, scale: float) -> None:
+    if array.dtype.kind != "f" or not array.size or not (type in QUANTIZED_RANGE or scale):
+        return
+    if type in QUANTIZED_RANGE:
+        cure = f"nnapi_shim.quantize(array, scale, zero_point, {type.name!r})"
+    else:
+        cure = f"numpy.round(array / {scale:g}).astype('{DTYPES[type]}')"
+    raise bad_data(
+        f"floats ({array.dtype}) are given for {type.name}, whose integers stand for numbers by a "
+        f"scale; {cure} makes them of real numbers, array.astype('{DTYPES[type]}') takes them as "
+        "they are",
+        "array.floats",
+    )
 
 
 def _converted(array: Array, dtype: np.dtype[Any], type: T) -> Array:

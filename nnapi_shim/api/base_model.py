@@ -3,7 +3,8 @@
 from os import PathLike
 from typing import Any
 
-from nnapi_shim.api import display, pickling, savers, view
+from nnapi_shim import savers
+from nnapi_shim.api import display, pickling, view
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.recurrent_state import Carried, Carrying

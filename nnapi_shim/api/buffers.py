@@ -41,20 +41,20 @@ _ON_CPU = (1, 3)
 SHARED_ONLY = "tensors on other devices and those that need gradients have to be copied first"
 
 
-def contents(value: Any, type: OperandType, dimensions: Dimensions) -> Array:
+def contents(value: Any, type: OperandType, dimensions: Dimensions, scale: float = 0.0) -> Array:
     """The contents of an operand as a row-major array of its elements.
 
     The array shares the memory of `value` if its layout fits, else it is a converted copy. Buffers
     take the operand's dimensions; a single unknown size is computed from their length.
-    Raises BAD_DATA for a value that does not fit.
+    Raises BAD_DATA for a value that does not fit; scale: see `elements`.
     """
     if isinstance(value, np.ndarray):
-        return elements(value, type)
+        return elements(value, type, scale)
     if is_buffer(value):
-        return elements(_shaped(value, type, dimensions), type)
+        return elements(_shaped(value, type, dimensions), type, scale)
     if hasattr(value, "__dlpack__"):
-        return elements(from_dlpack(value), type)
-    return elements(value, type)
+        return elements(from_dlpack(value), type, scale)
+    return elements(value, type, scale)
 
 
 def target(what: str, value: Any, type: OperandType, dimensions: Dimensions) -> Array:

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from nnapi_shim.api import view
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import address, elements
 from nnapi_shim.api.base_model import WholeModel, require_model
+from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
@@ -19,6 +21,10 @@ from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.runtime import model as runtime
 
 Type = OperandType | str | int
+DeclaredType = Type | np.dtype[Any] | type[np.generic]
+"""An operand type, its name or code; or a numpy dtype for the tensor of such elements, or for the
+scalar if no dimensions are given.
+"""
 Sizes = Sequence[int | None] | None
 """Dimensions; None or 0 for an unknown size, None for an unknown rank."""
 
@@ -45,7 +51,7 @@ class ModelCalls(WholeModel):
 
     def add_operand(
         self,
-        type: Type,
+        type: DeclaredType,
         dimensions: Sizes = None,
         scale: float = 0.0,
         zero_point: int = 0,
@@ -54,8 +60,8 @@ class ModelCalls(WholeModel):
     ) -> Operand:
         """Add an operand without a value. Scales are rounded to float32, as in C."""
         require_name(name)
-        kind = member(OperandType, type)
         sizes = sizes_of(dimensions)
+        kind = operand_type(type, bool(sizes))
         scale = float(np.float32(number("scale", scale)))
         zero_point = integer("zero_point", zero_point, "an integer", None)
         index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
@@ -105,7 +111,7 @@ class ModelCalls(WholeModel):
             self.runtime.set_operand_value(index, 0, 0)
             item.value, item.is_omitted = None, True
             return
-        array = elements(value, item.type)
+        array = elements(value, item.type, item.scale)
         if item.is_known and array.shape != item.dimensions:
             message = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
             raise self.runtime.named(bad_data(message, "model.set-operand-value.dimensions"))

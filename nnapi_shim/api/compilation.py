@@ -164,7 +164,8 @@ class Compilation:
 
         inputs, named: one for each of `inputs`, by position or by name (`input_names`). Arrays,
             tensors (DLPack) and buffers are read in place, or converted if necessary; a buffer
-            takes the dimensions of its input. None omits an input.
+            takes the dimensions of its input. Floats for a quantized input are refused:
+            `nnapi_shim.quantize` converts them. None omits an input.
         out: arrays, tensors or buffers to write the outputs to, one for each; None for a new array.
         intermediates: True to return the values of all operands, as `intermediates` does.
 
@@ -249,12 +250,24 @@ class Compilation:
             if name not in remaining:
                 if name in self.input_names:
                     raise bad_data(f"input {name!r} is given twice", "compilation.run.input-twice")
+                self._require_unique(name)
                 raise unknown("input", name, list(self.input_names))
         missing = [name for name in remaining if name not in named]
         if missing:
             message = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
             raise bad_data(message, "compilation.run.input-missing")
         return [*inputs, *(named[name] for name in remaining)]
+
+    def _require_unique(self, name: str) -> None:
+        """Raise BAD_DATA for a name of several inputs."""
+        own = [at for at, argument in enumerate(self.inputs) if argument.name == name]
+        if len(own) > 1:
+            given = " and ".join(self.input_names[at] for at in own)
+            raise bad_data(
+                f"{len(own)} inputs have the name {name!r}; give each a name of its own, or pass "
+                f"them as {given}",
+                "compilation.run.input-name-twice",
+            )
 
     def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
         """The outputs of `run`."""

@@ -9,7 +9,7 @@ from nnapi_shim.api.argument_types import integer, wrong_type
 from nnapi_shim.api.arrays import DTYPES, Array, address
 from nnapi_shim.api.buffers import Target, Value, contents, target
 from nnapi_shim.api.names import member
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
@@ -82,7 +82,7 @@ class Execution:
         if value is None:
             execution.set_argument("input", index, None, 0, 0)
             return
-        array = contents(value, argument.type, argument.dimensions)
+        array = input_contents(index, value, argument)
         execution.set_argument(
             "input",
             index,
@@ -196,6 +196,14 @@ def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
             "execution.argument.index",
         )
     return arguments[index]
+
+
+def input_contents(index: int, value: Any, argument: Argument) -> Array:
+    """The value of an input as an array that can be read in place."""
+    try:
+        return contents(value, argument.type, argument.dimensions, argument.scale)
+    except NnapiError as error:
+        raise error.at(Place("input", index, argument.name)) from None
 
 
 def _require_writable(index: int, argument: Argument, array: Array) -> None:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nnapi_shim import log
 from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import elements, natural_type
-from nnapi_shim.api.calls import ModelCalls, Sizes, Type, require_name, sizes_of
+from nnapi_shim.api.calls import DeclaredType, ModelCalls, Sizes, Type, require_name, sizes_of
+from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
-from nnapi_shim.api.signature import Input, chosen_use, results
+from nnapi_shim.api.signature import Input, chosen_use, results, with_tensors
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
@@ -44,26 +46,46 @@ class Model(ModelCalls, Methods):
         for an argument of a wrong Python type.
     """
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Only of a missing attribute: the method of an operation that build_methods.py has
+            not written.
+            """
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name.upper() in OperationType.__members__:
+                message += "; `python build_methods.py` in the checkout writes its method"
+            raise AttributeError(message, name=name, obj=self)
+
     # Arrays and names
 
     def input(
         self,
-        type: Type,
+        type: DeclaredType,
         dimensions: Sizes = None,
         scale: float = 0.0,
         zero_point: int = 0,
         *,
         name: str = "",
     ) -> Operand:
-        """Add the next input of the model. Scalars have no dimensions."""
+        """Add the next input of the model. Scalars have no dimensions.
+
+        type: an operand type or its name; or a numpy dtype, such as np.float32.
+        """
         operand = self.add_operand(type, dimensions, scale, zero_point, name=name)
+        if name and any(other.name == name for other in self._inputs):
+            number = len(self._inputs)
+            log.warning(
+                f"input {number} has the name {name!r} of another input; runs by name take "
+                f"input_{number} for it, as for every input with such a name"
+            )
         self._inputs.append(operand)
         return operand
 
     def constant(
         self,
         value: ArrayLike,
-        type: Type | None = None,
+        type: DeclaredType | None = None,
         scale: float = 0.0,
         zero_point: int = 0,
         *,
@@ -82,12 +104,12 @@ class Model(ModelCalls, Methods):
         scales: one for each index of dimension `channel_dim`.
         """
         if type is not None:
-            kind = member(OperandType, type)
+            kind = operand_type(type, np.ndim(value) > 0)
         elif scales is not None:
             kind = OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL
         else:
             kind = natural_type(value)
-        array = elements(value, kind)
+        array = elements(value, kind, scale)
         operand = self.add_operand(kind, array.shape, scale, zero_point, name=name)
         if scales is not None:
             self.set_operand_symm_per_channel_quant_params(operand, channel_dim, scales)
@@ -115,8 +137,9 @@ class Model(ModelCalls, Methods):
         operation determines them. Errors of the computation are raised here if dimensions and
         values are known.
 
-        inputs: operands; numbers and arrays, which become constants of the required type; None for
-            an omitted input; finished models for IF and WHILE.
+        inputs: operands; numbers and arrays, which become constants of the required type (a number
+            in place of a tensor one with one element, of the type of the other tensor); None for an
+            omitted input; finished models for IF and WHILE.
         output: the type of the output, if the operation allows several (DEQUANTIZE).
         dimensions: of the output, if more is known than is inferred from the inputs.
         scale, zero_point: of the quantized outputs, if the operation does not determine them.
@@ -140,6 +163,7 @@ class Model(ModelCalls, Methods):
                 plain = [item for item in inputs if not isinstance(item, Model)]
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
+                plain = with_tensors(declaration_of(kind), plain, output_count)
                 use = chosen_use(declaration_of(kind), plain, output_type, output_count)
                 operands = list(map(self._input, plain, use.inputs))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)

@@ -13,8 +13,7 @@ import numpy as np
 from nnapi_shim.address import address_of
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
-from nnapi_shim.api.buffers import contents
-from nnapi_shim.api.execution import Execution
+from nnapi_shim.api.execution import Execution, input_contents
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, is_known
@@ -99,8 +98,8 @@ class Runner:
     def as_arrays(self, values: Sequence[Any]) -> list[Array | None]:
         """The inputs as arrays that can be read in place."""
         return [
-            None if value is None else contents(value, argument.type, argument.dimensions)
-            for value, argument in zip(values, self.all_inputs, strict=True)
+            None if value is None else input_contents(index, value, argument)
+            for index, (value, argument) in enumerate(zip(values, self.all_inputs, strict=True))
         ]
 
     def _attempt(

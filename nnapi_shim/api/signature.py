@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api.arrays import as_array, natural_type
+from nnapi_shim.api.arrays import as_array, elements, natural_type
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
@@ -61,6 +61,39 @@ def _accepts(type: T, value: Input) -> bool:
     if isinstance(value, np.ndarray) and array.ndim:
         return natural_type(value) is type and type not in QUANTIZED_RANGE
     return type in _FITTING.get(array.dtype.kind, ())
+
+
+def with_tensors(
+    declaration: Operation, inputs: Sequence[Input], output_count: int | None = None
+) -> list[Input]:
+    """The inputs; if no use takes them, with tensors of one element for the numbers that stand for
+    tensors of the type of the first tensor, as in `add(x, 1.0)`.
+    """
+    uses = [types[0] for types, _ in declaration.uses(len(inputs), output_count)]
+    same = next((it.type for it in inputs if isinstance(it, Operand) and it.type in _PLAIN), None)
+    if same is None or any(all(map(_accepts, types, inputs)) for types in uses):
+        return [*inputs]
+    for types in uses:
+        lifted = [
+            type is same and not isinstance(value, Operand) and _is_number(value)
+            for type, value in zip(types, inputs, strict=True)
+        ]
+        if all(
+            lift or _accepts(type, value)
+            for lift, type, value in zip(lifted, types, inputs, strict=True)
+        ):
+            return [
+                elements(as_array(value).reshape(1), same) if lift else value  # type: ignore[arg-type]
+                for lift, value in zip(lifted, inputs, strict=True)
+            ]
+    return [*inputs]
+
+
+_PLAIN = (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16, T.TENSOR_INT32)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def chosen_use(

@@ -28,6 +28,7 @@ EXTRAS = {
     "model_explorer": "explorer",
     "ai_edge_litert": "bench",
     "onnxruntime": "bench",
+    "openvino": "bench",
     "numpy": "",
 }
 """Imported package -> the extra of nnapi_shim that installs it; "" for nnapi_shim itself."""

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from nnapi_shim import __version__
 from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
 from nnapi_shim.cli.convert import convert
@@ -20,6 +19,7 @@ from nnapi_shim.cli.lint import lint
 from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
+from nnapi_shim.version import __version__
 
 COMMANDS = (
     info,

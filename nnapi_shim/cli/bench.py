@@ -1,29 +1,42 @@
 """`nnapi-shim bench`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, PictureFile, names
+from nnapi_shim.cli.arguments import Devices, Force, PictureFile, names
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
     count,
     duration,
     progress,
+    rate,
     size,
+    spans,
     write,
+    write_data,
     write_json,
     write_table,
 )
 
 if TYPE_CHECKING:
-    from nnapi_shim.tools.bench import Bench
+    from nnapi_shim.tools.bench_against import Against
+    from nnapi_shim.tools.bench_report import Bench, PeerBench
     from nnapi_shim.tools.latency import Latency
 
 
+NO_DIFFERENCE = "no difference that this run can show"
+
+
 def bench(
-    model: ModelPath,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A model, as for all commands; with --against also a saved run."
+        ),
+    ],
     devices: Devices = None,
     inputs: Annotated[
         list[str] | None,
@@ -40,7 +53,7 @@ def bench(
         int, typer.Option("--warm-up", min=0, help="Runs before the measurement.")
     ] = 5,
     threads: Annotated[
-        str, typer.Option("--threads", metavar="N,M", help="Numbers of concurrent threads.")
+        str, typer.Option("--threads", metavar="N,M", help="Numbers of concurrent runs.")
     ] = "1",
     peers: Annotated[
         list[str] | None,
@@ -50,25 +63,43 @@ def bench(
             help="Also measure another runtime, in turns.",
         ),
     ] = None,
-    peer_threads: Annotated[
-        int, typer.Option("--peer-threads", min=1, help="Threads of one run of a peer.")
-    ] = 1,
+    kernel_threads: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel-threads",
+            metavar="N,M",
+            help="Threads of one run, of nnapi-cpu and the peers alike; by default NNAPI_SHIM_"
+            "THREADS, else all processors.",
+        ),
+    ] = None,
+    before: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="FILE", help="Compare with a saved --json of a run."),
+    ] = None,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")] = 0,
     picture: PictureFile = None,
     force: Force = False,
     as_json: AsJson = False,
+    samples: Annotated[
+        bool, typer.Option("--samples", help="Add the time of every run to --json.")
+    ] = False,
 ) -> None:
     """Measure latency, throughput and memory of a model, and compare it with other runtimes.
 
-    A peer runs in turns with nnapi_shim; the ratio is its time divided by that of nnapi_shim, with
-    the quartiles of all rounds.
+    A peer runs in turns with nnapi_shim, with as many threads; the ratio is its time divided by
+    that of nnapi_shim, with the quartiles of all rounds.
 
-    Example: nnapi-shim bench mobilenet.tflite --peer litert --threads 1,2
+    Example: nnapi-shim bench mobilenet.tflite --peer litert --kernel-threads 1,2
     """
     from nnapi_shim.tools.bench import bench as measure
+    from nnapi_shim.tools.bench_against import against, saved
     from nnapi_shim.tools.inputs import Picture
 
+    earlier = None if before is None else saved(before)
+    if earlier is not None and Path(model).suffix == ".json":
+        _finish(against(earlier, saved(model)), as_json)
+        return
     require_drawable(picture, force)
     with progress() as tell:
         report = measure(
@@ -78,72 +109,101 @@ def bench(
             seconds=seconds,
             runs=runs,
             warm_up=warm_up,
-            threads=_numbers(threads),
+            threads=_numbers("--threads", threads),
             peers=peers or (),
-            peer_threads=peer_threads,
+            kernel_threads=_numbers("--kernel-threads", kernel_threads) if kernel_threads else (),
             picture=Picture(resize),
             seed=seed,
             progress=tell,
         )
     draw(report, picture, force)
-    if as_json:
-        write_json(report)
+    if earlier is not None:
+        _finish(against(earlier, report.to_json()), as_json)
+    elif as_json:
+        write_data(report.to_json(samples))
     else:
         _show(report)
 
 
-def _numbers(option: str) -> list[int]:
+def _numbers(option: str, text: str) -> list[int]:
     from nnapi_shim.errors import bad_data
 
     try:
-        return [int(number) for number in option.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise bad_data(
-            f"--threads is {option!r}; it must be numbers with commas, such as 1,2",
+            f"{option} is {text!r}; it must be numbers with commas, such as 1,2",
             "tool.bench.threads-option",
         ) from None
 
 
-def _show(report: "Bench") -> None:
-    from nnapi_shim.tools.bench import ROUNDS
+def _finish(report: "Against", as_json: bool) -> None:
+    """Write the comparison of two runs."""
+    if as_json:
+        write_json(report)
+        return
+    if report.model_before != report.model_after:
+        write(f"models: {report.model_before} before, {report.model_after} after")
+    for name, (old, new) in report.differing.items():
+        write(f"{name}: {old} before, {new} after")
+    write_table(
+        (">kernel threads", ">before", ">after", ">ratio", ">low", ">high", ""),
+        [
+            (
+                item.kernel_threads,
+                duration(item.before),
+                duration(item.after),
+                f"{item.ratio:.2f}",
+                f"{item.low:.2f}",
+                f"{item.high:.2f}",
+                NO_DIFFERENCE if item.verdict == "not shown" else item.verdict,
+            )
+            for item in report.changes
+        ],
+    )
 
+
+def _show(report: "Bench") -> None:
     devices = ", ".join(dict.fromkeys(report.devices))
     write(
         f"{devices}: loaded in {duration(report.load_seconds)}, compiled in "
         f"{duration(report.compile_seconds)}, first run {duration(report.first_run_seconds)}"
     )
-    write()
-    rows = [_row("nnapi_shim", report.latency)]
-    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in report.peers]
-    write_table(
-        ("", ">runs", ">min", ">mean", ">p50", ">p90", ">p95", ">p99", ">max", ">deviation"), rows
+    machine = report.conditions
+    write(
+        f"nnapi_shim {machine.version}, Python {machine.python}, {machine.processor}, tier "
+        f"{machine.tier or 'none'}, processors {spans(machine.affinity)}, load "
+        f"{_load(machine.load_before)} before, {_load(machine.load_after)} after"
     )
-    for peer in report.peers:
-        faster = "faster" if peer.ratio >= 1 else "slower"
-        factor = peer.ratio if peer.ratio >= 1 else 1 / peer.ratio
-        near = (
-            ""
-            if peer.largest_difference is None
-            else f"; outputs differ by at most {peer.largest_difference:.3g}"
-        )
-        is_whole = len(peer.ratios) == ROUNDS
-        cut = "" if is_whole else f" (fewer than {ROUNDS}: the time or the runs were used up)"
-        write(
-            f"nnapi_shim is {factor:.2f} times {faster} than {peer.name}: ratio {peer.ratio:.2f}, "
-            f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}"
-            f"{cut}{near}"
-        )
+    write()
+    rows = []
+    for measured in report.results:
+        rows.append(_row("nnapi_shim", measured.kernel_threads, report, measured.latency))
+        rows += [
+            _row(f"{peer.name} {peer.version}", measured.kernel_threads, report, peer.latency)
+            for peer in measured.peers
+        ]
+    write_table(
+        ("", ">kernel threads", ">runs", ">min", ">mean", ">p50", ">p90", ">p95", ">p99", ">max")
+        + (">deviation", ">at p50"),
+        rows,
+    )
+    for measured in report.results:
+        for peer in measured.peers:
+            write(_comparison(peer, measured.kernel_threads))
     write()
     write_table(
-        (">threads", ">runs/s", ">p50", ">p99"),
+        (">kernel threads", ">runs at once", ">runs/s", ">p50", ">p99"),
         [
             (
+                measured.kernel_threads,
                 item.threads,
                 f"{item.runs_per_second:.4g}",
                 duration(item.latency.p50),
                 duration(item.latency.p99),
             )
-            for item in report.throughput
+            for measured in report.results
+            for item in measured.throughput
         ],
     )
     memory = report.memory
@@ -156,6 +216,43 @@ def _show(report: "Bench") -> None:
         )
 
 
-def _row(name: str, times: "Latency") -> tuple[object, ...]:
+def _comparison(peer: "PeerBench", kernel_threads: int) -> str:
+    from nnapi_shim.tools.bench_rounds import ROUNDS
+
+    factor = peer.ratio if peer.ratio >= 1 else 1 / peer.ratio
+    is_whole = len(peer.ratios) == ROUNDS
+    cut = "" if is_whole else f" (fewer than {ROUNDS}: the time or the runs were used up)"
+    differs = peer.largest_difference
+    near = "" if differs is None else f"; outputs differ by at most {differs:.3g}"
+    says = (
+        f"{peer.name}: {NO_DIFFERENCE}"
+        if peer.verdict == "not shown"
+        else f"nnapi_shim is {factor:.2f} times {peer.verdict} than {peer.name}"
+    )
+    return (
+        f"{count(kernel_threads, 'kernel thread')}: {says}: ratio {peer.ratio:.2f}, "
+        f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}"
+        f"{cut}{near}"
+    )
+
+
+def _load(average: float | None) -> str:
+    return "unknown" if average is None else f"{average:.2f}"
+
+
+def _row(name: str, kernel_threads: int, report: "Bench", times: "Latency") -> tuple[object, ...]:
     figures = (times.minimum, times.mean, times.p50, times.p90, times.p95, times.p99, times.maximum)
-    return (name, times.runs, *map(duration, figures), duration(times.deviation))
+    work = report.arithmetic
+    rates = (
+        []
+        if work is None or not times.p50
+        else [
+            rate(number / times.p50, unit)
+            for number, unit in ((work.floating, "FLOP/s"), (work.integer, "OP/s"))
+            if number
+        ]
+    )
+    return (
+        *(name, kernel_threads, times.runs, *map(duration, figures)),
+        *(duration(times.deviation), ", ".join(rates)),
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nnapi_shim.tools.bench import Bench
+    from nnapi_shim.tools.bench_report import Bench
     from nnapi_shim.tools.diff import Diff
     from nnapi_shim.tools.profile import Profile
 

@@ -29,6 +29,12 @@ def exec_(
         str | None,
         typer.Option(metavar="LEVEL", help="Log level: silent, error, warning, debug; json."),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--settings", metavar="PROFILE", help="Profile of the settings file (docs/settings.md)."
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Run an unmodified C program with this library; exit code and signals are the program's.
@@ -47,6 +53,7 @@ def exec_(
         lint=lint,
         device=device,
         log=log,
+        profile=profile,
         overwrite=force,
     )
     execute(command, variables)

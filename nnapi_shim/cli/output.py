@@ -49,7 +49,12 @@ def _put(text: str) -> None:
 
 def write_json(report: Report) -> None:
     """Write a report as JSON to stdout."""
-    write(json.dumps(report.to_json(), indent=2))
+    write_data(report.to_json())
+
+
+def write_data(data: dict[str, Any]) -> None:
+    """Write dictionaries, lists, strings and numbers as JSON to stdout."""
+    write(json.dumps(data, indent=2))
 
 
 def cell(value: Any) -> str:

@@ -113,7 +113,17 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
             ]
     width = 9
     write_table(
-        (">#", "operation", "device", ">time", ">share", ">GFLOP/s", ">GB/s", ">of peak", "bound"),
+        (
+            ">#",
+            "operation",
+            "device",
+            ">time",
+            ">share",
+            ">arithmetic",
+            ">GB/s",
+            ">of peak",
+            "bound",
+        ),
         [(*row, *[""] * (width - len(row))) for row in rows],
     )
     write()
@@ -134,11 +144,17 @@ def _row(item: "OperationProfile") -> tuple[object, ...]:
         item.device,
         "not seen" if item.seconds is None else duration(item.seconds),
         percent(item.share),
-        _giga(item.flops_per_second),
+        _arithmetic(item),
         _giga(item.bytes_per_second),
         percent(nearest or None),
         item.bound,
     )
+
+
+def _arithmetic(item: "OperationProfile") -> str:
+    if item.flops_per_second is None:
+        return ""
+    return f"{_giga(item.flops_per_second)} {'GOP/s' if item.is_integer else 'GFLOP/s'}"
 
 
 def _giga(value: float | None) -> str:

@@ -4,7 +4,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from nnapi_shim.api import savers
+from nnapi_shim import savers
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.base_model import require_model
 from nnapi_shim.api.model import Model

@@ -60,7 +60,11 @@ def operation(type: OperationType) -> Operation:
     loaded = _loaded.get(type)
     if loaded is None:
         if type.name not in _family_of:
-            raise bad_data(f"{type.name} is not available in this version", "operation.type")
+            raise bad_data(
+                f"{type.name} is not available in this version; operations/__init__.py lists those "
+                "that are, by family",
+                "operation.type",
+            )
         module = import_module(f"{__name__}.{_family_of[type.name]}")
         loaded = _loaded[type] = getattr(module, type.name)
     return loaded

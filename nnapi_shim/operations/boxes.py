@@ -13,7 +13,7 @@ FLOAT = ("f32", "f16")
 
 
 def in_eighths(*names: str) -> Check:
-    """Quantized boxes have scale 1/8 and zero point 0.
+    """If quantized, `names` have scale 1/8 and zero point 0.
 
     Differs: the documentation has zero point -128 for signed scores; the reference requires 0.
     """

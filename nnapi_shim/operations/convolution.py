@@ -15,7 +15,15 @@ from nnapi_shim.operations.rules import (
     positive,
     rank_is,
 )
-from nnapi_shim.operations.shapes import Span, Window, in_layout, nhwc, span, window
+from nnapi_shim.operations.shapes import (
+    Span,
+    Window,
+    in_layout,
+    nhwc,
+    require_scheme,
+    span,
+    window,
+)
 from nnapi_shim.operations.signatures import FILTERED, NO_PADDING, PADDING, windowed
 
 DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height": 1}
@@ -111,6 +119,7 @@ def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
         (height, filter_height, op.stride_height, out_height, op.pad_top, op.pad_bottom),
         (width, filter_width, op.stride_width, out_width, op.pad_left, op.pad_right),
     )
+    require_scheme(op)
     vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
     for name, head, axis_span in (
         ("height", "pad_top", vertical),

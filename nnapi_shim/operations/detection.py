@@ -92,10 +92,10 @@ def detection_limits(op: BoundOperation) -> None:
 
 
 def detection_shape(op: BoundOperation) -> list[Dimensions]:
-    """Rows for the most that can be found.
+    """The largest possible number of detections, for each image.
 
-    Differs: the documentation always has max_num_detections rows; the reference has room for
-    # max_classes_per_detection classes of each when the suppression is the fast one.
+    Differs: the documentation has max_num_detections rows; with fast suppression the reference has
+    max_classes_per_detection rows for each of them.
     """
     batches, rows = op.scores.dimensions[0], op.max_num_detections
     if not op.use_regular_nms:

@@ -6,6 +6,7 @@ projection.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.types import Dimensions
@@ -22,39 +23,46 @@ Gates = tuple[Any, ...]
 """A BoundOperand for each gate, or None."""
 
 
-def input_names(prefix: str = "") -> list[str]:
+@cache
+def input_names(prefix: str = "") -> tuple[str, ...]:
     """The weights of the input, one operand for each gate."""
-    return [f"{prefix}input_to_{gate}_weights" for gate in GATES]
+    return tuple([f"{prefix}input_to_{gate}_weights" for gate in GATES])
 
 
-def recurrent_names(prefix: str = "") -> list[str]:
+@cache
+def recurrent_names(prefix: str = "") -> tuple[str, ...]:
     """The weights of the output state, one operand for each gate."""
-    return [f"{prefix}recurrent_to_{gate}_weights" for gate in GATES]
+    return tuple([f"{prefix}recurrent_to_{gate}_weights" for gate in GATES])
 
 
-def peephole_names(prefix: str = "") -> list[str]:
+@cache
+def peephole_names(prefix: str = "") -> tuple[str, ...]:
     """The weights of the cell state; the cell gate does not look at it."""
-    return [f"{prefix}cell_to_{gate}_weights" for gate in ("input", "forget", "output")]
+    return tuple([f"{prefix}cell_to_{gate}_weights" for gate in ("input", "forget", "output")])
 
 
-def bias_names(prefix: str = "") -> list[str]:
+@cache
+def bias_names(prefix: str = "") -> tuple[str, ...]:
     """The biases, one operand for each gate."""
-    return [prefix + name for name in BIASES]
+    return tuple([prefix + name for name in BIASES])
 
 
-def projection_names(prefix: str = "") -> list[str]:
+@cache
+def projection_names(prefix: str = "") -> tuple[str, ...]:
     """The weights and the bias of the projection."""
-    return [f"{prefix}projection_weights", f"{prefix}projection_bias"]
+    return (f"{prefix}projection_weights", f"{prefix}projection_bias")
 
 
-def gain_names(prefix: str = "") -> list[str]:
+@cache
+def gain_names(prefix: str = "") -> tuple[str, ...]:
     """The gains of layer normalisation, one operand for each gate."""
-    return [f"{prefix}{gate}_layer_norm_weights" for gate in GATES]
+    return tuple([f"{prefix}{gate}_layer_norm_weights" for gate in GATES])
 
 
-def aux_names(prefix: str = "") -> list[str]:
+@cache
+def aux_names(prefix: str = "") -> tuple[str, ...]:
     """The weights of an auxiliary input, one operand for each gate."""
-    return [f"{prefix}aux_input_to_{gate}_weights" for gate in GATES]
+    return tuple([f"{prefix}aux_input_to_{gate}_weights" for gate in GATES])
 
 
 def parameter_names(prefix: str = "") -> list[str]:
@@ -103,9 +111,10 @@ class Cell(NamedTuple):
 
 def cell(op: BoundOperation, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
     """The cell whose operands have names that begin with `prefix`."""
+    named = op.__dict__
 
     def all_of(names: Sequence[str]) -> Gates:
-        return tuple([getattr(op, name, None) for name in names])
+        return tuple(map(named.get, names))
 
     into, forget, out = all_of(peephole_names(prefix))
     projection_weights, projection_bias = all_of(projection_names(prefix))
@@ -129,7 +138,7 @@ def cell(op: BoundOperation, prefix: str = "", states: Sequence[str] = STATES) -
 
 def all_or_none(op: BoundOperation, names: Sequence[str]) -> None:
     """Either all of these operands are omitted, or none."""
-    omitted = [name for name in names if getattr(op, name, None) is None]
+    omitted = [name for name in names if op.__dict__.get(name) is None]
     if omitted and len(omitted) < len(names):
         present = next(name for name in names if name not in omitted)
         raise op_failed(
@@ -159,7 +168,7 @@ def goes_with(op: BoundOperation, name: str, other: str) -> None:
 
 def expect(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
     """An operand that is not omitted has these dimensions."""
-    operand = getattr(op, name, None)
+    operand = op.__dict__.get(name)
     if operand is not None and operand.dimensions != dimensions:
         raise op_failed(
             f"{name} has dimensions {list(operand.dimensions)}; they must be {list(dimensions)}",
@@ -189,8 +198,8 @@ def sizes_agree(
         (gain_names(prefix), (units,)),
         (projection_names(prefix)[:1], (outputs, units)),
         (projection_names(prefix)[1:], (outputs,)),
-        ([prefix + states[0]], (batch, outputs)),
-        ([prefix + states[1]], (batch, units)),
+        ((prefix + states[0],), (batch, outputs)),
+        ((prefix + states[1],), (batch, units)),
     ):
         for name in names:
             expect(op, name, dimensions)

@@ -12,7 +12,7 @@ NONE, RELU, RELU1, RELU6, TANH, SIGN_BIT, SIGMOID = range(7)
 
 
 def activation_among(*allowed: int) -> Check:
-    """The activation is one of these codes."""
+    """The activation is one of the codes `allowed`."""
 
     def check(op: BoundOperation) -> None:
         if op.activation not in allowed:
@@ -34,7 +34,7 @@ def time_and_batch(op: BoundOperation) -> tuple[int, int]:
 
 
 def matrices(*names: str) -> Check:
-    """These operands are matrices; further dimensions, unchecked in the reference, must be 1."""
+    """Further dimensions of `names`, which the reference does not check, are 1."""
     ranks = known_rank(2, *names)
 
     def check(op: BoundOperation) -> None:

@@ -33,7 +33,7 @@ def labelled(op: BoundOperation, name: str) -> list[tuple[str, BoundOperand]]:
 
 
 def rank_at_most(limit: int, *names: str) -> Rule:
-    """Known ranks of these operands are at most `limit`."""
+    """The rank of `names` is at most `limit`, if it is known."""
 
     def rule(op: BoundOperation) -> None:
         for name in names:
@@ -49,7 +49,7 @@ def rank_at_most(limit: int, *names: str) -> Rule:
 
 
 def ranks_at_most_if_all_known(limit: int, *names: str) -> Rule:
-    """As rank_at_most, but only if the ranks of all named operands are known."""
+    """Checked only if the ranks of `names` are all known."""
     each = rank_at_most(limit, *names)
 
     def rule(op: BoundOperation) -> None:
@@ -60,7 +60,7 @@ def ranks_at_most_if_all_known(limit: int, *names: str) -> Rule:
 
 
 def rank_is(rank: int, *names: str) -> Rule:
-    """Known ranks of these operands are exactly `rank`."""
+    """The rank of `names` is `rank`, if it is known."""
 
     def rule(op: BoundOperation) -> None:
         for name in names:
@@ -76,7 +76,7 @@ def rank_is(rank: int, *names: str) -> Rule:
 
 
 def same_rank(*names: str) -> Rule:
-    """Known ranks of these operands are equal."""
+    """The known ranks of `names` are equal."""
 
     def rule(op: BoundOperation) -> None:
         first, *others = [entry for name in names for entry in labelled(op, name)]
@@ -93,7 +93,7 @@ def same_rank(*names: str) -> Rule:
 
 
 def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
-    """The first feature level of each rank of an operand; other ranks are refused."""
+    """Allowed ranks of `name`: `since`."""
 
     def rule(op: BoundOperation) -> int | None:
         rank = len(getattr(op, name).dimensions)
@@ -109,7 +109,7 @@ def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
 
 
 def same_parameters(*names: str) -> Rule:
-    """Quantized operands of these names have one scale and zero point."""
+    """If quantized, `names` have the same scale and zero point."""
 
     def rule(op: BoundOperation) -> None:
         operands = [entry for name in names for entry in labelled(op, name)]
@@ -151,7 +151,7 @@ def zero_point_level(op: BoundOperation) -> int | None:
 
 
 def per_channel_dim(name: str, dim: int) -> Rule:
-    """A per-channel quantized operand has its scales along this dimension."""
+    """If `name` is quantized per channel, its scales are along dimension `dim`."""
 
     def rule(op: BoundOperation) -> None:
         quant = getattr(op, name).channel_quant
@@ -165,7 +165,7 @@ def per_channel_dim(name: str, dim: int) -> Rule:
 
 
 def known_rank(rank: int, *names: str) -> Check:
-    """At run time these operands have exactly this rank."""
+    """The rank of `names` is `rank` at run time."""
 
     def check(op: BoundOperation) -> None:
         for name in names:
@@ -192,7 +192,7 @@ def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
 
 
 def rank_limit(limit: int, *names: str) -> Check:
-    """At run time these operands have at most this rank."""
+    """The rank of `names` is at most `limit` at run time."""
 
     def check(op: BoundOperation) -> None:
         for name in names:
@@ -222,7 +222,7 @@ def fused_activation(op: BoundOperation) -> None:
 
 
 def positive(*names: str) -> Check:
-    """These scalars are greater than 0."""
+    """Greater than 0: `names`."""
 
     def check(op: BoundOperation) -> None:
         for name in names:
@@ -236,7 +236,7 @@ def positive(*names: str) -> Check:
 
 
 def no_empty_dimension(*names: str) -> Check:
-    """No dimension of these operands is 0."""
+    """No dimension of `names` is 0."""
 
     def check(op: BoundOperation) -> None:
         for name in names:
@@ -288,10 +288,10 @@ def outputs_fit(op: BoundOperation) -> None:
 
 
 def bias_scale(input_name: str, filter_name: str) -> Check:
-    """A quantized bias has zero point 0 and scale input x filter, within 1e-6 of the smaller one.
+    """A quantized bias has zero point 0 and scale `input_name` x `filter_name`, within 1e-6.
 
-    The product is formed in float32 (semantics.md 5.4). For per-channel filters the reference
-    checks neither.
+    1e-6 of the smaller scale; the product is formed in float32 (semantics.md 5.4). For per-channel
+    filters the reference checks neither.
     """
 
     def check(op: BoundOperation) -> None:
@@ -322,7 +322,7 @@ def float32(value: float) -> float:
 
 
 def source_dimensions(name: str, *sizes: int) -> Rule:
-    """Known dimensions of the tensor of a value are these; 0 is any size."""
+    """The known dimensions of `name` are (`sizes`); 0 is any size."""
 
     def rule(op: BoundOperation) -> None:
         source = op.sources.get(name)
@@ -333,7 +333,7 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
 
 
 def one_dimensional(*names: str, omitted: bool = False) -> Check:
-    """At run time the tensors of these values have one dimension.
+    """The rank of `names` is 1 at run time.
 
     omitted: whether declared dimensions of an omitted one are checked, too.
     """
@@ -364,7 +364,7 @@ def read_as(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
 
 
 def sized(name: str, *sizes: int) -> Check:
-    """At run time the tensor of a value has these dimensions."""
+    """The dimensions of `name` are (`sizes`) at run time."""
 
     def check(op: BoundOperation) -> None:
         expect_source(op, name, *sizes)

@@ -1,12 +1,36 @@
 """Shape arithmetic shared by several operations, on known dimensions."""
 
+from _thread import _local
 from collections.abc import Sequence
 
-from nnapi_shim.errors import op_failed
+from nnapi_shim import log
+from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import PaddingCode
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
+
+strict = _local()
+"""`strict.is_on` is True on a thread that refuses doubtful values (runtime/lint.py)."""
+
+
+def require_scheme(op: BoundOperation) -> None:
+    """Warn of a padding scheme that does not exist; refuse it on a strict thread.
+
+    The reference runtime computes every scheme but SAME as VALID.
+    """
+    if op.padding is None or op.padding in _SCHEMES:
+        return
+    name = op.match.operation.type.name
+    message = f"padding is {op.padding}; allowed are 1 (SAME) and 2 (VALID)"
+    if getattr(strict, "is_on", False):
+        raise bad_data(message, "operation.padding-scheme")
+    log.warning_once(
+        ("padding scheme", name, op.padding), f"{name}: {message}; it is computed as VALID"
+    )
+
+
+_SCHEMES = (PaddingCode.SAME, PaddingCode.VALID)
 
 
 def broadcast(*shapes: Dimensions) -> Dimensions:
@@ -94,17 +118,18 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
     """
     dilation_width = getattr(op, "dilation_width", 1)
     dilation_height = getattr(op, "dilation_height", 1)
-    # A pooling operation is given the sizes of its filter; a convolution has them from `filter`.
-    filter = "filter_" if hasattr(op, "filter_width") else "filter "
     for name, value in (
         ("stride_width", op.stride_width),
         ("stride_height", op.stride_height),
         ("dilation_width", dilation_width),
         ("dilation_height", dilation_height),
-        (filter + "width", filter_width),
-        (filter + "height", filter_height),
+        ("filter width", filter_width),
+        ("filter height", filter_height),
     ):
         if value < 1:
+            # A pooling operation is given the sizes of its filter; a convolution has a `filter`.
+            if hasattr(op, "filter_width"):
+                name = name.replace(" ", "_")
             raise op_failed(f"{name} is {value}; it must be at least 1", "operation.window.size")
     extent_height = (filter_height - 1) * dilation_height + 1
     extent_width = (filter_width - 1) * dilation_width + 1
@@ -121,6 +146,7 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
                     "window covers",
                     "operation.window.padding",
                 )
+    require_scheme(op)
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     vertical = span(height, extent_height, op.stride_height, op.padding, op.pad_top, op.pad_bottom)
     horizontal = span(width, extent_width, op.stride_width, op.padding, op.pad_left, op.pad_right)

@@ -28,7 +28,7 @@ ANY_TENSOR = one_to_one(f32=3, f16=3, i32=3, qu8=3, qs8=4)
 
 
 def one_per_dimension(*names: str) -> Check:
-    """These tensors have as many elements as the input has dimensions."""
+    """One element for each dimension of the input: `names`."""
 
     def check(op: BoundOperation) -> None:
         rank = len(op.input.dimensions)

@@ -115,11 +115,7 @@ class Arguments:
             dimensions = refined(operand, type_dimensions)
             omitted = memory is None and address == 0
             if role == "input" and not omitted and not is_known(operand.type, dimensions):
-                raise bad_data(
-                    f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
-                    "needs all of them",
-                    "execution.set-input.unknown-dimensions",
-                )
+                raise _unknown_dimensions(operand, dimensions, type_dimensions)
             if length > MAX_LENGTH:
                 raise bad_data(
                     f"length is {length} bytes; allowed are {MAX_LENGTH}",
@@ -275,3 +271,22 @@ def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:
                 "execution.argument.dimensions",
             )
     return type_dimensions
+
+
+def _unknown_dimensions(
+    operand: Operand, dimensions: Dimensions, given: Dimensions | None
+) -> NnapiError:
+    """An input whose dimensions neither the model nor its type says."""
+    if given and 0 in given:
+        cure = (
+            "a size of 0 stands for an unknown one, so no run can have a batch of 0 rows: skip it"
+        )
+    else:
+        cure = (
+            "an input needs all of them: pass an ANeuralNetworksOperandType with them to "
+            "ANeuralNetworksExecution_setInput in place of NULL"
+        )
+    return bad_data(
+        f"{operand.type.name}{list(dimensions)} has unknown dimensions; {cure}",
+        "execution.set-input.unknown-dimensions",
+    )

@@ -22,7 +22,7 @@ from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
 from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import Step, partitioned, supported_by, whole
-from nnapi_shim.settings import PARTITION
+from nnapi_shim.settings import LINT, PARTITION
 
 if TYPE_CHECKING:
     from nnapi_shim.runtime.execution_plan import ExecutionPlan
@@ -73,6 +73,8 @@ class Compilation:
         self._timeout_ns = 0
         self._cache: CacheHandles | None = None
         self._attributes: dict[tuple[str, int], bytes] = {}
+        self._refused: set[tuple[object, str]] | None = None
+        """Operation and rule of the errors that all computations have; None: not computed yet."""
         main = model.hal.main
         self.inputs: list[Operand] = [main.operands[index] for index in main.input_indexes]
         self.outputs: list[Operand] = [main.operands[index] for index in main.output_indexes]
@@ -167,6 +169,24 @@ class Compilation:
     def named(self, error: NnapiError) -> NnapiError:
         """An error with the names of the operands in its message."""
         return self.model.named(error)
+
+    def explained(self, error: NnapiError) -> NnapiError:
+        """The error of a computation; if every computation ends with it, it names the setting that
+        reports it while the model is built.
+        """
+        result = self.named(error)
+        place = error.place("operation")
+        if place is None or self.model.goes_on:
+            return result
+        if self._refused is None:
+            from nnapi_shim.runtime.lint import refused_values
+
+            self._refused = {
+                (each.place("operation"), each.rule) for each in refused_values(self.hal)
+            }
+        if (place, error.rule) not in self._refused:
+            return result
+        return result.worded(f"{result.message}; {LINT.name}=1 reports it when the model is built")
 
     def again(self, model: Model) -> "Compilation":
         """Compile another finished model with the same preferences, without a cache."""

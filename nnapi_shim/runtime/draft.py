@@ -14,6 +14,9 @@ from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
+_OWN_MAPPING = 1 << 16
+"""Values of fewer bytes lie in the heap; malloc maps blocks from 128 kB on."""
+
 _VALUE_ALIGNMENT = 64
 _IDENTIFY = "ANeuralNetworksModel_identifyInputsAndOutputs"
 _WRITTEN = (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
@@ -58,7 +61,8 @@ class Draft:
 
     excused: operands that need no value, because the call that sets it was refused;
     placeholders: operands that replace refused ones; refused_operations: the number of operations
-    left out (see runtime/lint.py).
+    left out; checksums: of constants that are read at finish, by operand; reported: operation and
+    rule of what was logged about values (see runtime/lint.py).
     """
 
     def __init__(self) -> None:
@@ -70,6 +74,8 @@ class Draft:
         self.excused: set[int] = set()
         self.placeholders: set[int] = set()
         self.refused_operations = 0
+        self.checksums: dict[int, int] = {}
+        self.reported: set[tuple[object, str]] = set()
 
     # Rules
 
@@ -110,7 +116,9 @@ class Draft:
         """All errors that finish reports, in the order of its checks."""
         if not self.operands or not (self.operations or self.refused_operations):
             yield bad_data(
-                "a model needs at least one operand and one operation", "model.finish.empty"
+                f"the model has {len(self.operands)} operands and {len(self.operations)} "
+                "operations; it needs at least one operand and one operation",
+                "model.finish.empty",
             )
             return
         for index, operand in enumerate(self.operands):
@@ -226,13 +234,14 @@ class Draft:
         length = 0
         pools: dict[hal.Pool, int] = {}
         referenced: dict[Any, int] = {}
-        operands = []
+        operands: list[hal.Operand] = []
         for operand in self.operands:
             location = hal.DataLocation()
             if operand.lifetime is L.CONSTANT_COPY:
                 padding = bytes(-length % min(_VALUE_ALIGNMENT, _alignment(operand)))
                 data = operand.value
                 if isinstance(data, tuple):
+                    _require_mapped(len(operands), *data)
                     data = address.view(*data)
                 location = hal.DataLocation(0, length + len(padding), len(data))
                 values += padding, data
@@ -263,6 +272,25 @@ class Draft:
             graph, (), b"".join(values), tuple(pools), self.relaxed, extension.prefixes()
         )
         return Part(model, [other.part for other in referenced], names)
+
+
+def _require_mapped(index: int, where: int, length: int) -> None:
+    """Raise BAD_DATA if the program has unmapped the value of a constant.
+
+    free() unmaps only blocks that malloc has mapped for themselves, so others are not looked at.
+    """
+    if length >= _OWN_MAPPING and not address.is_mapped(where, length):
+        raise value_freed(index, where, length)
+
+
+def value_freed(index: int, where: int, length: int) -> NnapiError:
+    """A constant whose memory is gone."""
+    message = (
+        f"operand {index}: its value, {length} bytes at {where:#x}, was freed after "
+        "ANeuralNetworksModel_setOperandValue; values of more than 128 bytes are read at finish "
+        "(docs/debugging.md, Constants)"
+    )
+    return bad_data(message, "model.finish.value-freed").about(Place("operand", index))
 
 
 def _place(item: hal.Operation) -> Place:

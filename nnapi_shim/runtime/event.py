@@ -50,7 +50,9 @@ class Event:
     def duplicated_fence(self) -> int:
         """A new file descriptor of its fence; raises BAD_DATA if there is none."""
         raise bad_data(
-            "the event has no fence; those of startComputeWithDependencies may have one",
+            "the event has no fence; ANeuralNetworksEvent_wait waits for it. Events of "
+            "createFromSyncFenceFd have a fence, and those of startComputeWithDependencies on "
+            "devices that return fences",
             "event.no-fence",
         )
 

@@ -199,11 +199,16 @@ class Execution(Preparation):
             raise
 
     def _raise_named(self, error: BaseException) -> None:
-        """Re-raise an error with the names of its operands, if they have names."""
+        """Re-raise an error with the names of its operands, and with a hint at lint if it follows
+        from the model alone.
+        """
         if isinstance(error, NnapiError):
-            named = self.compilation.named(error)
+            named = self.compilation.explained(error)
             if named is not error:
-                raise named from None
+                try:
+                    raise named from None
+                finally:
+                    del named, error  # a traceback that refers to itself keeps all arguments alive
 
     def _run(self) -> None:
         """Run the bound execution; raises its error."""

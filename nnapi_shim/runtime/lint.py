@@ -7,15 +7,15 @@ operand, and a refused operation is left out while its outputs count as written.
 from collections.abc import Callable, Iterator, Sequence
 
 from nnapi_shim import address, log
-from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hints import Any, Protocol
-from nnapi_shim.operations import bound_operand, bound_operation
-from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations import bound_operand, bound_operation, shapes
 from nnapi_shim.operations.resolve import resolve
-from nnapi_shim.runtime.draft import Draft, DraftOperand
+from nnapi_shim.runtime.draft import Draft, DraftOperand, value_freed
+from nnapi_shim.runtime.naming import function_of
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
@@ -88,17 +88,52 @@ class _UnknownError(Exception):
 
 
 def _resolve(
-    item: hal.Operation, operands: Sequence[BoundOperand], value_of: Callable[[int, bool], Any]
+    item: hal.Operation,
+    operands: Any,
+    value_of: Callable[[int, bool], Any],
 ) -> None:
-    """Check an operation with its inputs, and set the dimensions of its outputs."""
+    """Check an operation with its inputs, and set the dimensions of its outputs.
+
+    operands: BoundOperand by index.
+    """
     if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
         raise _UnknownError
     if not isinstance(item.type, OperationType):  # of an extension
         raise _UnknownError
     op = bound_operation(item, operands, value_of, operands.__getitem__)
-    resolve(op)
+    shapes.strict.is_on = True
+    try:
+        resolve(op)
+    finally:
+        shapes.strict.is_on = False
     if op.match.operation.data_dependent:
         raise _UnknownError
+
+
+def _refused_values_of(draft: Draft, item: hal.Operation) -> Iterator[NnapiError]:
+    """The error of one operation that follows from what is declared so far."""
+    indexes = {*item.inputs, *item.outputs}
+    operands = {index: bound_operand(index, draft.operands[index]) for index in indexes}
+
+    def value_of(index: int, is_value: bool) -> Any:
+        operand = draft.operands[index]
+        if operand.lifetime is L.NO_VALUE:
+            return None
+        if not is_value:
+            if not hal.is_known(operand.type, operand.dimensions):
+                raise _UnknownError
+            return operands[index]
+        if operand.lifetime is not L.CONSTANT_COPY:
+            raise _UnknownError
+        value = operand.value
+        return decoded(operand.type, address.read(*value) if isinstance(value, tuple) else value)
+
+    try:
+        _resolve(item, operands, value_of)
+    except _UnknownError:
+        return
+    except NnapiError as error:
+        yield error.at(Place("operation", item.number, OperationType(item.type).name))
 
 
 # Calls that go on
@@ -110,14 +145,19 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     if name == "finish":
         _finish(model, method)
         return None
+    draft = model.draft
     try:
-        return method(model, *arguments)
+        result = method(model, *arguments)
+        if name == "add_operation":
+            for error in _refused_values_of(draft, draft.operations[-1]):
+                draft.reported.add(_key(error))
+                _report(model, name, error)
+        return result
     except NnapiError as refusal:
         error = model.named(refusal)
-        if not _follows(model.draft, name, arguments):
+        if not _follows(draft, name, arguments):
             _log_error(name, error)
             model.refused.append(error)
-    draft = model.draft
     if name == "add_operand":
         draft.operands.append(DraftOperand(OperandType.TENSOR_FLOAT32, (), 0.0, 0))
         index = len(draft.operands) - 1
@@ -136,14 +176,55 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
     return None
 
 
+def _key(error: NnapiError) -> tuple[object, str]:
+    return error.place("operation"), error.rule
+
+
+def _report(model: Linted, method: str, error: NnapiError) -> None:
+    """Log what follows from values: an error of lint alone, or of every computation."""
+    named = model.named(error)
+    if error.code is ResultCode.BAD_DATA:
+        _log_error(method, named)
+        model.refused.append(named)
+    else:
+        _warn_of_computations(named)
+
+
+def remember_value(draft: Draft, index: int) -> None:
+    """Keep a checksum of a value that is read at finish; raises BAD_DATA if it cannot be read."""
+    where, length = draft.operands[index].value
+    if not address.is_readable(where, length):
+        draft.operands[index].value = b""
+        message = f"operand {index}: not all of the {length} bytes at {where:#x} can be read"
+        error = bad_data(message, "model.set-operand-value.unreadable")
+        raise error.about(Place("operand", index))
+    draft.checksums[index] = hash(address.read(where, length))
+
+
+def _changed_values(draft: Draft) -> Iterator[NnapiError]:
+    """Errors of constants whose bytes are not those of setOperandValue any more."""
+    for index, checksum in draft.checksums.items():
+        value = draft.operands[index].value
+        if not isinstance(value, tuple):
+            continue  # set again, to another value
+        where, length = value
+        if not address.is_readable(where, length):
+            yield value_freed(index, where, length)
+        elif hash(address.read(where, length)) != checksum:
+            message = (
+                f"operand {index}: its value, {length} bytes at {where:#x}, has changed, or was "
+                "freed, after ANeuralNetworksModel_setOperandValue; values of more than 128 bytes "
+                "are read at finish (docs/debugging.md, Constants)"
+            )
+            error = bad_data(message, "model.finish.value-changed")
+            yield error.about(Place("operand", index))
+
+
 def _log_error(method: str, error: NnapiError) -> None:
     """Log the error of a method that builds a model."""
-    words = method.split("_")
-    prefix, header = "ANeuralNetworksModel_", "android/NeuralNetworks.h"
-    if method == "set_operand_name":
-        prefix, header = "nnapi_shim_", "nnapi_shim.h"
-    function = prefix + words[0] + "".join(word.title() for word in words[1:])
-    see = f"{function} in {header}"
+    function = function_of(method)
+    is_own = function.startswith("nnapi_shim_")
+    see = f"{function} in {'nnapi_shim.h' if is_own else 'android/NeuralNetworks.h'}"
     log.error(
         f"{function}: {error} [{error.rule}]",
         {"function": function, **error.as_dict(), "see": see},
@@ -170,17 +251,22 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
 
     Errors of computations are logged as warnings, and finish succeeds.
     """
-    own = [model.named(error) for error in model.draft.problems()]
+    found = (*_changed_values(model.draft), *model.draft.problems())
+    own = [model.named(error) for error in found]
     errors = [*model.refused, *own]
     if not errors:
         for error in refused_values(model.draft.build().own):
-            _warn_of_computations(model.named(error))
-        method(model)
-        return
+            if _key(error) not in model.draft.reported:
+                _report(model, "finish", error)
+        if not model.refused:
+            method(model)
+            return
+        errors = [*model.refused]
     model.state = "invalid"
-    for error in own:
-        _log_error("finish", error)
     first, *others = errors
+    for error in own:
+        if error is not first:  # which is raised
+            _log_error("finish", error)
     if others:
         message = f"{first.message} (and {len(others)} more)"
         first = first.worded(message)

@@ -17,7 +17,7 @@ from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
-from nnapi_shim.runtime.naming import named
+from nnapi_shim.runtime.naming import function_of, named
 from nnapi_shim.runtime.operand_type import checked_type
 from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
@@ -49,7 +49,7 @@ def while_building(method: Method) -> Method:
             renamed = error
             if method.__name__.startswith("set_operand") and not error.place("operand"):
                 renamed = error.about(Place("operand", arguments[0]))
-            renamed = self.named(renamed)
+            renamed = self._after_others(method.__name__, self.named(renamed))
             if renamed is error:
                 raise
             raise renamed from None
@@ -68,6 +68,8 @@ class Model:
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
         """Errors of refused calls, if building goes on after a refusal (NNAPI_SHIM_LINT)."""
+        self._first_refusal = ""
+        """The first refused call and its message, for the message of finish."""
         self.part: Part | None = None
         """The finished model; models that it refers to are not copied."""
         self._hal: hal.Model | None = None
@@ -84,6 +86,15 @@ class Model:
     def named(self, error: NnapiError) -> NnapiError:
         """An error with the names of the operands in its message."""
         return named(error, self.operand_names, self.part)
+
+    def _after_others(self, method: str, error: NnapiError) -> NnapiError:
+        """An error of finish, with the refused call that comes first; or it is the first itself."""
+        if method == "finish" and self._first_refusal:
+            return error.worded(
+                f"{error.message}; the first refused call was {self._first_refusal}"
+            )
+        self._first_refusal = self._first_refusal or f"{function_of(method)}: {error.message}"
+        return error
 
     # Building
 
@@ -207,6 +218,10 @@ class Model:
             operand.value = address.read(where, length)
         else:
             operand.value = (where, length)
+            if self.goes_on:
+                from nnapi_shim.runtime import lint
+
+                lint.remember_value(self.draft, index)
 
     @while_building
     def set_operand_value_from_memory(

@@ -20,6 +20,13 @@ _GRAPHS = {
 _BRANCHES = {name for positions in _GRAPHS.values() for name in positions}
 
 
+def function_of(method: str) -> str:
+    """The C function of a method that builds a model."""
+    words = method.split("_")
+    prefix = "nnapi_shim_" if method == "set_operand_name" else "ANeuralNetworksModel_"
+    return prefix + words[0] + "".join(word.title() for word in words[1:])
+
+
 def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None) -> NnapiError:
     """An error with the names of operands in its message; the same error if they have none.
 

@@ -45,7 +45,7 @@ def checked_type(
         )
     if kind in SCALARS and rank:
         raise bad_data(
-            f"{rank} dimensions given; {kind.name} is a scalar and has none",
+            f"{rank} dimensions given; {kind.name} is a scalar and has none{_tensor_of(kind)}",
             "operand-type.scalar-dimensions",
         )
     if not -(1 << 31) <= zero_point < 1 << 31:  # from Python
@@ -89,3 +89,9 @@ def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
             f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0",
             "operand-type.unquantized",
         )
+
+
+def _tensor_of(kind: OperandType) -> str:
+    """A hint at the tensor type with the elements of a scalar type."""
+    name = {"BOOL": "TENSOR_BOOL8"}.get(kind.name, f"TENSOR_{kind.name}")
+    return f"; did you mean {name}?" if name in OperandType.__members__ else ""

@@ -27,6 +27,7 @@ def environment(
     lint: bool = False,
     device: str | None = None,
     log: str | None = None,
+    profile: str | None = None,
     overwrite: bool = False,
 ) -> dict[str, str]:
     """`variables` with the settings with which a program loads libneuralnetworks.so and companions.
@@ -34,11 +35,14 @@ def environment(
     trace, capture: output files; `%p` in a name is replaced with the process id.
     lint: whether model building continues after an error. device: a regular expression that device
     names must match. log: log level and format, such as `debug,json`.
+    profile: name of a profile of the settings file, whose settings go before `variables`.
     overwrite: whether existing files may be replaced.
 
     Raises BAD_DATA for an invalid value, FileNotFoundError if the library is not built.
     """
     result = dict(variables)
+    if profile is not None:
+        result |= _profile(profile)
     old_path = result.get(_SEARCH)
     result[_SEARCH] = get_library_dir() + (f":{old_path}" if old_path else "")
     for setting, file in ((settings.TRACE, trace), (settings.CAPTURE, capture)):
@@ -66,6 +70,20 @@ def environment(
                 raise bad_data(message, "tool.exec.log-level")
         result[settings.LOG.name] = log
     return result
+
+
+def _profile(name: str) -> dict[str, str]:
+    """The settings of a profile; raises BAD_DATA if the settings file has none of this name."""
+    file = settings.read_config()
+    if name not in file.profiles:
+        there = ", ".join(file.profiles) or "none"
+        problem = f" ({'; '.join(file.problems)})" if file.problems else ""
+        raise bad_data(
+            f"there is no profile {name!r} in {file.path or 'a settings file'}{problem}; there are "
+            f"{there}. A line [{name}] begins one, with lines such as NNAPI_SHIM_LINT = 1 below it",
+            "tool.exec.settings",
+        )
+    return file.profiles[name]
 
 
 def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:

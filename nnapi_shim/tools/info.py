@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from nnapi_shim import __version__, folders
+from nnapi_shim import folders
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.cpu.isa import platform_machine
 from nnapi_shim.drivers.cpu.program import library
@@ -19,6 +19,7 @@ from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.settings import SETTINGS, Setting
 from nnapi_shim.tools.report import Report
+from nnapi_shim.version import __version__
 
 EXTRAS = {
     "jit": ("numba",),
@@ -82,7 +83,9 @@ class Processor:
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """An environment variable of the library. origin: `default` or `environment`."""
+    """An environment variable of the library. origin: `default`, `environment`, or the path
+    of the settings file.
+    """
 
     name: str
     value: str

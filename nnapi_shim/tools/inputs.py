@@ -11,6 +11,7 @@ import numpy as np
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.quantization import quantize
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
@@ -132,13 +133,10 @@ def fitted(array: Array, argument: Argument, what: str) -> Array:
 
 
 def quantized(array: Array, argument: Argument) -> Array:
-    """Quantized values of real numbers, rounded to nearest even and clamped to the type's range."""
-    low, high = QUANTIZED_RANGE[argument.type]
-    steps = np.rint(array.astype(np.float64) / argument.scale) + argument.zero_point
-    if np.isnan(steps).any():
+    """The numbers of a quantized input for real numbers, as nnapi_shim.quantize makes them."""
+    if np.isnan(array).any():
         raise bad_data("not a number cannot be quantized", "tool.inputs.nan")
-    result: Array = np.clip(steps, low, high).astype(DTYPES[argument.type])
-    return result
+    return quantize(array, argument.scale, argument.zero_point, argument.type)
 
 
 def real(array: Array, argument: Argument) -> Array:

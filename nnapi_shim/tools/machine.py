@@ -1,7 +1,7 @@
 """Peak performance of this machine, to which profiles relate the times of operations.
 
-Measured on one thread: the arithmetic peak with a large matrix product on nnapi-cpu, the memory
-bandwidth with a copy that exceeds all caches.
+The arithmetic peak is that of a large matrix product on nnapi-cpu, on as many threads as other
+operations; the memory bandwidth that of a copy that exceeds all caches, on one thread.
 """
 
 from collections.abc import Callable

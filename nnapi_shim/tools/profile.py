@@ -16,7 +16,7 @@ from nnapi_shim.api.running import Runner
 from nnapi_shim.api.view import OperationView
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.observing import ObservedStep, observed
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import is_known
 from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
@@ -25,7 +25,7 @@ from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.observed_run import ObservedRun, trace_events
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
-from nnapi_shim.tools.work import Shapes, flops, moved_bytes
+from nnapi_shim.tools.work import Shapes, flops, is_integer, moved_bytes
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class OperationProfile:
     bytes: its arithmetic operations and memory traffic, None if they depend on data.
     flops_per_second, bytes_per_second, of_peak_flops, of_peak_bytes: rates and their fractions of
     the machine's peaks, or None. bound: `compute` or `memory`, the nearer peak.
+    is_integer: whether the arithmetic is that of quantized numbers.
     """
 
     number: int
@@ -68,6 +69,7 @@ class OperationProfile:
     of_peak_flops: float | None
     of_peak_bytes: float | None
     bound: str
+    is_integer: bool
     steps: tuple[StepProfile, ...]
 
 
@@ -265,8 +267,7 @@ class _Result:
         stream = traffic / seconds if traffic and seconds else None
         peak = None
         if self.against is not None:
-            is_bytes = view.inputs and view.inputs[0].type in QUANTIZED_RANGE
-            peak = self.against.int8 if is_bytes else self.against.float32
+            peak = self.against.int8 if is_integer(view) else self.against.float32
         of_flops = rate / peak if rate and peak else None
         of_bytes = stream / self.against.bytes if stream and self.against else None
         bound = ""
@@ -286,6 +287,7 @@ class _Result:
             of_flops,
             of_bytes,
             bound,
+            is_integer(view),
             tuple(
                 StepProfile(
                     device,

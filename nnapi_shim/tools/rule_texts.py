@@ -1,7 +1,7 @@
 """Descriptions of the functions of a declaration: their docstrings, in one line.
 
-A function made by a factory such as rank_at_most(4, "input") is described by the docstring and the
-arguments of the factory.
+A function made by a factory such as rank_at_most(4, "input") is described by the docstring of the
+factory, in which the arguments replace their names in backquotes; other arguments follow it.
 """
 
 import inspect
@@ -24,11 +24,15 @@ def sentence(function: Callable[..., Any]) -> str:
     factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
     text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
     closure = inspect.getclosurevars(function).nonlocals
-    values = [
-        f"{name}: {_levels(value) if name == 'since' else _shown(value)}"
-        for name, value in closure.items()
-        if not callable(value)
-    ]
+    values = []
+    for name, value in closure.items():
+        if callable(value) or value is False:
+            continue
+        shown = _levels(value) if name == "since" else _shown(value)
+        if f"`{name}`" in text:
+            text = text.replace(f"`{name}`", shown)
+        else:
+            values.append(f"{name}: {shown}")
     inner = [sentence(value) for value in closure.values() if callable(value)]
     return " ".join([*inner, text]) + (f" ({'; '.join(values)})" if values else "")
 

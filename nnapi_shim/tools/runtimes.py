@@ -3,7 +3,10 @@
 Imports little, so that memory of a process is that of the runtime.
 """
 
-from collections.abc import Callable, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -44,15 +47,16 @@ def ready(name: str, path: str, choose: Choose, threads: int) -> Ready:
 
 
 def _litert(path: str, choose: Choose, threads: int) -> Ready:
-    interpreter = import_module("ai_edge_litert.interpreter").Interpreter(
-        model_path=path, num_threads=threads
-    )
+    module = import_module("ai_edge_litert.interpreter")
+    with _without_information():
+        interpreter = module.Interpreter(model_path=path, num_threads=threads)
     details = interpreter.get_input_details()
     arrays = choose(len(details))
     for detail, array in zip(details, arrays, strict=True):
         if tuple(detail["shape"]) != array.shape:
             interpreter.resize_tensor_input(detail["index"], array.shape)
-    interpreter.allocate_tensors()
+    with _without_information():
+        interpreter.allocate_tensors()
     for detail, array in zip(details, arrays, strict=True):
         interpreter.set_tensor(detail["index"], array)
 
@@ -61,6 +65,27 @@ def _litert(path: str, choose: Choose, threads: int) -> Ready:
         return [interpreter.get_tensor(detail["index"]) for detail in results]
 
     return Ready(interpreter.invoke, outputs)
+
+
+@contextmanager
+def _without_information() -> Iterator[None]:
+    """Drop the lines `INFO: ...` that LiteRT writes to descriptor 2; write others afterwards."""
+    try:
+        before = os.dup(2)
+    except OSError:  # the process has no stderr
+        yield
+        return
+    with tempfile.TemporaryFile() as lines:
+        os.dup2(lines.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            lines.seek(0)
+            for line in lines:
+                if not line.startswith(b"INFO: "):
+                    os.write(2, line)
 
 
 def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:

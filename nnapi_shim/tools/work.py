@@ -9,7 +9,7 @@ from math import prod
 
 from nnapi_shim.api.view import OperandView, OperationView
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import Work
@@ -153,6 +153,11 @@ def flops(view: OperationView, shapes: Shapes) -> int | None:
         return counted(operation(view.type).work, Sized(view, shapes))
     except (KeyError, IndexError):
         return None
+
+
+def is_integer(view: OperationView) -> bool:
+    """Whether the arithmetic of an operation is that of quantized numbers."""
+    return bool(view.inputs) and view.inputs[0].type in QUANTIZED_RANGE
 
 
 def moved_bytes(view: OperationView, shapes: Shapes) -> int | None:

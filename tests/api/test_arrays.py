@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nnapi_shim import NnapiError, ResultCode
+from nnapi_shim import Compilation, Execution, Model, NnapiError, ResultCode, quantize
 from nnapi_shim import OperandType as T
 from nnapi_shim.api.arrays import DTYPES, address, elements, natural_type
 
@@ -56,6 +56,34 @@ def test_order_and_byte_order_are_put_right() -> None:
 
 def test_rank_0_stays() -> None:
     assert elements(3, T.INT32).shape == ()
+
+
+@pytest.mark.parametrize("value", [[1.0], np.ones(3, np.float16), np.float32(2), [0.5]])
+def test_floats_are_no_quantized_numbers(value: object) -> None:
+    """Neither the stored integers nor the real numbers: the caller says which."""
+    for type, scale in ((T.TENSOR_QUANT8_ASYMM, 0.0), (T.TENSOR_INT32, 0.25)):
+        with pytest.raises(NnapiError) as caught:
+            elements(value, type, scale)
+        assert caught.value.rule == "array.floats"
+    assert elements([], T.TENSOR_QUANT8_ASYMM).size == 0
+    assert elements([1.0], T.TENSOR_INT32).tolist() == [1]
+
+
+def test_floats_for_a_quantized_input_or_constant() -> None:
+    with Model() as model:
+        x = model.input("TENSOR_QUANT8_ASYMM", [1, 4], 0.1, name="picture")
+        with pytest.raises(NnapiError, match=r"numpy.round\(array / 0.25\).astype\('int32'\)"):
+            model.constant(np.ones(4), "TENSOR_INT32", 0.25)
+        model.outputs(model.relu(x))
+    compilation = Compilation(model)
+    ones = np.ones((1, 4), np.float32)
+    cure = r"picture \(input 0\): .*nnapi_shim.quantize\(array, scale, zero_point, 'TENSOR_QUANT8_A"
+    with pytest.raises(NnapiError, match=cure):
+        compilation.run(ones)
+    with pytest.raises(NnapiError, match=cure):
+        Execution(compilation).set_input(0, ones)
+    assert compilation.run(quantize(ones, 0.1)).tolist() == [[10] * 4]
+    assert compilation.run([[1, 2, 3, 4]]).tolist() == [[1, 2, 3, 4]]
 
 
 def test_floats_are_rounded() -> None:

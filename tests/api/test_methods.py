@@ -35,6 +35,18 @@ def test_only_what_changed_is_written(tmp_path: Path) -> None:
     assert changed == {"binary.py"}
 
 
+def test_a_method_that_is_not_written_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout whose api/methods is older than its declarations; other names are plain errors."""
+    owner = next(base for base in Model.__mro__ if "add" in vars(base))
+    monkeypatch.delattr(owner, "add")
+    with Model() as model:
+        with pytest.raises(AttributeError, match=r"attribute 'add'; `python build_methods.py`"):
+            model.add  # noqa: B018
+        with pytest.raises(AttributeError, match=r"attribute 'sum_up'$"):
+            model.sum_up  # noqa: B018
+        model.outputs(model.relu(model.input(F32, [1])))
+
+
 def method_of(declaration) -> str:
     return build_methods.method_name(declaration)
 

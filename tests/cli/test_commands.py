@@ -1,5 +1,7 @@
 """What commands print, and what they refuse."""
 
+import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -134,10 +136,52 @@ def test_profile_writes_a_trace(command: Command, tmp_path: Path) -> None:
 
 def test_bench_numbers_of_threads(command: Command) -> None:
     found = command.succeeds("bench", CONV, *NO_TIME, "--threads", "1,2", "--json").json
-    assert [item["threads"] for item in found["throughput"]] == [1, 2]
-    assert "numbers with commas" in command.refuses("bench", CONV, "--threads", "many")
+    (measured,) = found["results"]
+    assert [item["threads"] for item in measured["throughput"]] == [1, 2]
+    for option in ("--threads", "--kernel-threads"):
+        line = command.refuses("bench", CONV, option, "many")
+        assert line == f"{option} is 'many'; it must be numbers with commas, such as 1,2"
     assert "no peer 'tvm'" in command.refuses("bench", CONV, *NO_TIME, "--peer", "tvm")
     assert "--seconds" in command.refuses("bench", CONV, "--seconds", "inf")
+
+
+def test_bench_in_turns_with_a_peer(command: Command) -> None:
+    """A few rounds show no difference."""
+    pytest.importorskip("ai_edge_litert")
+    out = command.succeeds("bench", CONV, *NO_TIME, "--peer", "litert", "--kernel-threads", 1).out
+    assert "1 kernel thread: litert: no difference that this run can show: ratio" in out
+    assert "tier " in out
+
+
+def test_a_peer_that_is_not_installed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    line = command.refuses("bench", CONV, *NO_TIME, "--peer", "openvino")
+    assert line == (
+        "this needs the package openvino, which is not there; `pip install 'nnapi_shim[bench]'`"
+    )
+
+
+def test_bench_samples_and_earlier_runs(command: Command, tmp_path: Path) -> None:
+    words = ("bench", QUANTIZED, "--runs", 8, "--kernel-threads", 1)
+    out = command.succeeds(*words, "--json", "--samples").out
+    assert len(json.loads(out)["results"][0]["latency"]["samples"]) == 8
+    before = tmp_path / "before.json"
+    before.write_text(command.succeeds(*words, "--json").out)
+    assert "samples" not in before.read_text()
+    text = command.succeeds("bench", before, "--against", before).out
+    assert "no difference that this run can show" in text
+    found = command.succeeds(*words, "--against", before, "--json").json
+    assert found["changes"][0]["kernel_threads"] == 1
+    line = command.refuses("bench", QUANTIZED, "--against", __file__)
+    assert "is no result of a benchmark" in line
+
+
+def test_profile_units(command: Command) -> None:
+    words = ("--runs", 2, "--no-peaks")
+    assert "GOP/s" in command.succeeds("profile", QUANTIZED, *words).out
+    text = command.succeeds("profile", CONV, *words).out
+    assert "GFLOP/s" in text
+    assert "GOP/s" not in text
 
 
 def test_convert(command: Command, tmp_path: Path) -> None:

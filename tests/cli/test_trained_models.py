@@ -61,7 +61,7 @@ def test_bench(command: Command, peer: str) -> None:
     pytest.importorskip("ai_edge_litert")
     outcome = command("bench", MOBILENET, "--runs", 2, "--peer", peer, "--json")
     assert outcome.code == 0
-    (found,) = outcome.json["peers"]
+    (found,) = outcome.json["results"][0]["peers"]
     assert found["largest_difference"] is not None
 
 

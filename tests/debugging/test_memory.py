@@ -73,6 +73,35 @@ def test_sanitizers_find_nothing_in_a_correct_program(sanitized, name, device):
     assert done.stdout == (EXAMPLES / f"{name}.expected").read_text()
 
 
+@pytest.mark.parametrize("lint", ["0", "1"])
+@pytest.mark.parametrize("what", ["kept", "changed", "freed", "unmapped"])
+def test_constants_that_finish_reads_too_late(compile_c, what, lint):
+    done = run(compile_c("constant"), what, NNAPI_SHIM_LINT=lint)
+    assert done.returncode == 0
+    is_found = what == "unmapped" or (lint == "1" and what != "kept")
+    assert done.stdout == ("4\n" if is_found else "0\n")
+    rule = "value-freed" if what == "unmapped" else "value-changed"
+    assert (f"[model.finish.{rule}]" in done.stderr) == is_found
+    assert ("operand 1: its value" in done.stderr) == is_found
+
+
+@pytest.mark.parametrize("what", ["freed", "unmapped"])
+def test_sanitizers_find_freed_constants(sanitized, what):
+    done = sanitized("constant", arguments=[what])
+    assert done.returncode != 0
+    assert "AddressSanitizer: heap-use-after-free" in done.stderr
+    read, _, freed = done.stderr.partition("freed by thread")
+    assert "ANeuralNetworksModel_finish" in read
+    line = line_of("constant.c", "too early")
+    assert f"constant.c:{line}" in freed
+
+
+def test_valgrind_finds_freed_constants(compile_c):
+    done = valgrind(compile_c("constant"), "freed")
+    assert done.returncode == 9
+    assert f"main (constant.c:{line_of('constant.c', 'too early')})" in done.stderr
+
+
 def test_sanitizers_find_what_a_program_loses(sanitized):
     done = sanitized("leaking")
     assert done.returncode != 0

@@ -479,8 +479,9 @@ def test_a_deadline_ends_a_loop(device):
     )
     from time import monotonic_ns
 
-    with pytest.raises(NnapiError) as error:
-        prepared(device, models, main).execute(
-            request, False, monotonic_ns() + SECOND // 2, 15 * SECOND
-        )
-    assert error.value.code is ResultCode.MISSED_DEADLINE_TRANSIENT
+    ready, code = prepared(device, models, main), ResultCode.MISSED_DEADLINE_PERSISTENT
+    while code is ResultCode.MISSED_DEADLINE_PERSISTENT:  # the machine was busy for so long
+        with pytest.raises(NnapiError) as error:
+            ready.execute(request, False, monotonic_ns() + SECOND // 2, 15 * SECOND)
+        code = error.value.code
+    assert code is ResultCode.MISSED_DEADLINE_TRANSIENT

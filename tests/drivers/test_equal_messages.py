@@ -46,14 +46,14 @@ def sample_of(use):
 
 def refusals(devices, sample, **kinds):
     """What each device refuses with; None where it computes."""
-    found = []
+    result = []
     for device in devices:
         try:
             execute(device, sample.use.operation.type, sample.inputs, sample.outputs, **kinds)
-            found.append(None)
+            result.append(None)
         except NnapiError as error:
-            found.append(error)
-    return found
+            result.append(error)
+    return result
 
 
 def same(devices, sample, **kinds):

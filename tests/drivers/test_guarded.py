@@ -19,9 +19,9 @@ def graph(output=(4,)):
 
 def run(device, output=(4,)):
     made = graph(output)
-    given, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
+    values, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
     model = made.prepare(GuardedDevice(device))
-    return model.execute(made.request([given], [buffer]), False, None, 0)
+    return model.execute(made.request([values], [buffer]), False, None, 0)
 
 
 class Answers:

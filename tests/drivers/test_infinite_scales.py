@@ -68,14 +68,14 @@ def test_devices_agree(use, tensors_are):
     for chosen in ([position] for position in (*scaled, None)):
         chosen = scaled if chosen == [None] else chosen
         changed = [infinite(v) if p in chosen else v for p, v in enumerate(operands)]
-        found = [
+        result = [
             outcome(device, use, changed, tensors_are)
             for device in (ReferenceDevice(), CpuDevice())
         ]
-        assert found[0] == found[1], chosen
-        assert isinstance(found[0], list) or found[0] is ResultCode.OP_FAILED
+        assert result[0] == result[1], chosen
+        assert isinstance(result[0], list) or result[0] is ResultCode.OP_FAILED
         if use.operation.type in COPIES and chosen == scaled:
-            assert isinstance(found[0], list)
+            assert isinstance(result[0], list)
         counts = any(operands[p].operand.type in QUANTIZED_RANGE for p in chosen)
         if counts and not use.operation.infinite_scales:
-            assert found[0] is ResultCode.OP_FAILED, chosen
+            assert result[0] is ResultCode.OP_FAILED, chosen

@@ -1,4 +1,4 @@
-"""Runs that are observed: every step is told of, and results are what they are otherwise."""
+"""Observed runs: every step is reported, and results are those of other runs."""
 
 import numpy as np
 import pytest

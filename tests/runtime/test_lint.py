@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,138 @@ def test_values_that_a_computation_refuses():
     assert codes(nnapi_shim.lint(model)) == expected
     with pytest.raises(NnapiError, match="CONCATENATION"):
         nnapi_shim.Compilation(model).run(np.zeros((2, 3), np.float32))
+
+
+def unfinished(monkeypatch):
+    """A model with LINT, before finish; the value of its constant."""
+    monkeypatch.setenv("NNAPI_SHIM_LINT", "1")
+    model = nnapi_shim.Model()
+    weights = np.ones(1000, np.float32)
+    x = model.input("TENSOR_FLOAT32", [1000])
+    model.outputs(model.operation("ADD", [x, model.constant(weights, name="weights"), 0]))
+    return model, weights
+
+
+def test_constants_that_change_before_finish(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    weights[999] += 1
+    with pytest.raises(NnapiError, match=r"weights.*4000 bytes at 0x\w+, has changed") as caught:
+        model.finish()
+    assert caught.value.rule == "model.finish.value-changed"
+
+
+def test_constants_that_do_not_change(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    weights[0] += 1
+    weights[0] -= 1
+    model.finish()
+
+
+def test_a_value_that_is_set_again_counts(monkeypatch):
+    model, weights = unfinished(monkeypatch)
+    other = np.zeros(1000, np.float32)
+    model.set_operand_value(1, other)
+    weights[0] += 1
+    model.finish()
+
+
+def test_unreadable_values_with_lint(monkeypatch):
+    model, _ = unfinished(monkeypatch)
+    with pytest.raises(NnapiError) as caught:
+        model.runtime.set_operand_value(1, 4096, 4000)
+        model.finish()
+    assert caught.value.rule == "model.set-operand-value.unreadable"
+
+
+def pooling(padding=1, stride=1, activation=0, width=3):
+    """An AVERAGE_POOL_2D of [1, 3, 3, 1], built call by call; the model before finish."""
+    model = nnapi_shim.Model()
+    x = model.add_operand("TENSOR_FLOAT32", [1, 3, 3, 1])
+    scalars = []
+    for value in (padding, stride, stride, width, 3, activation):
+        scalars.append(model.add_operand("INT32"))
+        model.set_operand_value(scalars[-1], value)
+    y = model.add_operand("TENSOR_FLOAT32", [1, 3, 3, 1] if padding == 1 else [1, 1, 1, 1])
+    model.add_operation("AVERAGE_POOL_2D", [x, *scalars], [y])
+    model.identify_inputs_and_outputs([x], [y])
+    return model
+
+
+def convolution_of_another_depth():
+    model = nnapi_shim.Model()
+    x = model.add_operand("TENSOR_FLOAT32", [1, 3, 3, 2])
+    filter = model.add_operand("TENSOR_FLOAT32", [4, 1, 1, 3])
+    bias = model.add_operand("TENSOR_FLOAT32", [4])
+    model.set_operand_value(filter, np.ones((4, 1, 1, 3), np.float32))
+    model.set_operand_value(bias, np.ones(4, np.float32))
+    scalars = []
+    for value in (1, 1, 1, 0):
+        scalars.append(model.add_operand("INT32"))
+        model.set_operand_value(scalars[-1], value)
+    y = model.add_operand("TENSOR_FLOAT32", [1, 3, 3, 4])
+    model.add_operation("CONV_2D", [x, filter, bias, *scalars], [y])
+    model.identify_inputs_and_outputs([x], [y])
+    return model
+
+
+FAILING = {
+    "activation 9": (lambda: pooling(activation=9), r"activation .*is 9"),
+    "stride 0": (lambda: pooling(stride=0), r"stride_width .*is 0; it must be at least 1"),
+    "depth": (convolution_of_another_depth, "is for 3 input channels"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_values_are_reported_at_the_call(name, monkeypatch, capfd):
+    """With LINT by addOperation, and not again by finish; without it the computation names it."""
+    make, text = FAILING[name]
+    model = make()
+    model.finish()
+    compilation = nnapi_shim.Compilation(model)
+    for _ in range(2):
+        with pytest.raises(NnapiError, match=text) as caught:
+            compilation.run(np.ones(model.compile().inputs[0].dimensions, np.float32))
+        end = "; NNAPI_SHIM_LINT=1 reports it when the model is built"
+        assert caught.value.message.endswith(end)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setenv("NNAPI_SHIM_LINT", "1")
+    model = make()
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("nnapi_shim warning: a computation will fail: ")
+    assert re.search(text, line)
+    model.finish()
+    assert capfd.readouterr().err == ""
+    with pytest.raises(NnapiError, match=text) as caught:
+        nnapi_shim.Compilation(model).run(np.ones(model.compile().inputs[0].dimensions, "f4"))
+    assert "LINT" not in caught.value.message
+
+
+def test_a_padding_scheme_that_does_not_exist(monkeypatch, capfd):
+    """It is computed as VALID, with one warning; lint refuses it at the call."""
+    from nnapi_shim import log
+
+    monkeypatch.setattr(log, "_noted", {})
+    model = pooling(padding=7)
+    (error,) = nnapi_shim.lint(model)
+    assert error.rule == "operation.padding-scheme"
+    model.finish()
+    assert capfd.readouterr().err == ""
+    for device in ("nnapi-cpu", "nnapi-reference"):
+        x = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1)
+        assert nnapi_shim.Compilation(model, devices=[device]).run(x).tolist() == [[[[4.0]]]]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line == (
+        "nnapi_shim warning: AVERAGE_POOL_2D: padding is 7; allowed are 1 (SAME) and 2 (VALID); it "
+        "is computed as VALID"
+    )
+    monkeypatch.setenv("NNAPI_SHIM_LINT", "1")
+    model = pooling(padding=7)
+    line = capfd.readouterr().err
+    assert "addOperation: BAD_DATA: AVERAGE_POOL_2D (operation 0): padding (input 1, op" in line
+    with pytest.raises(NnapiError) as caught:
+        model.finish()
+    assert caught.value.rule == "operation.padding-scheme"
+    assert caught.value.code is ResultCode.BAD_DATA
 
 
 C_PROGRAM = """

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nnapi_shim.runtime import worker
+from tests.waiting import HANGS_S
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def threads():
 
 
 def until(condition):
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANGS_S
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -38,11 +39,11 @@ def run_together(count):
 
     def job():
         found.add(threading.get_ident())
-        barrier.wait(20)
+        barrier.wait(HANGS_S)
 
     for _ in range(count):
         worker.run(job)
-    barrier.wait(20)
+    barrier.wait(HANGS_S)
     assert len(found) == count
     return found
 
@@ -58,7 +59,7 @@ def test_idle_workers_end(short):
 
 
 def test_a_worker_takes_the_next_job(short, monkeypatch):
-    monkeypatch.setattr(worker, "IDLE_S", 20)
+    monkeypatch.setattr(worker, "IDLE_S", HANGS_S)
     (first,) = run_together(1)
     until(lambda: idle() == 1)
     assert run_together(1) == {first}
@@ -75,12 +76,12 @@ def test_no_job_is_lost_where_a_worker_is_about_to_end(short, monkeypatch):
 
 
 def test_a_forked_child_has_workers_of_its_own(short, monkeypatch):
-    monkeypatch.setattr(worker, "IDLE_S", 20)
+    monkeypatch.setattr(worker, "IDLE_S", HANGS_S)
     run_together(2)
     until(lambda: idle() == 2)
     child = os.fork()
     if not child:
         done = threading.Event()
         worker.run(done.set)
-        os._exit(0 if done.wait(10) else 1)
+        os._exit(0 if done.wait(HANGS_S) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,6 +1,5 @@
 """IDevice of the CPU device."""
 
-from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel, too_late
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.threads import crew
@@ -14,6 +13,7 @@ from nnapi_shim.hal.enums import (
 from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.limits import TooLate
 from nnapi_shim.operations import supported
+from nnapi_shim.version import __version__
 
 
 class CpuDevice:

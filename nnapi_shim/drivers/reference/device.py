@@ -1,6 +1,5 @@
 """IDevice of the reference device. numpy is imported when the first model is prepared."""
 
-from nnapi_shim import __version__
 from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
@@ -14,6 +13,7 @@ from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_
 from nnapi_shim.hints import TYPE_CHECKING
 from nnapi_shim.operations import supported
 from nnapi_shim.process import load_numpy
+from nnapi_shim.version import __version__
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel

@@ -96,7 +96,7 @@ class ExportBuilder:
         """Lower one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise RefusedError("the specification does not define it")
+            raise RefusedError(f"{type(self).__module__} has no rule for it")
         if rule.lower is None:
             raise RefusedError(rule.why)
         self._require_constants(node, rule)

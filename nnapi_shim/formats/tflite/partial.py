@@ -75,26 +75,28 @@ class PartialModel:
 class PartialCompilation:
     """A compiled PartialModel. One run at a time.
 
-    inputs, outputs: as those of a Compilation; 64-bit integers are reported as TENSOR_INT32.
-        input_names, output_names: their names. devices: those of the parts, and "LiteRT".
+    input_names, output_names: as those of a Compilation. devices: those of the parts, and "LiteRT".
     """
 
     def __init__(self, model: PartialModel, steps: "Sequence[_Model | LitertPart]") -> None:
         self.model = model
         self.input_names, self.output_names = model.inputs, model.outputs
-        self.inputs, self.outputs = (
-            tuple(
-                _argument(model.graph.tensors[index], name)
-                for index, name in zip(indexes, names, strict=True)
-            )
-            for indexes, names in (
-                (model.graph.inputs, model.inputs),
-                (model.graph.outputs, model.outputs),
-            )
-        )
         self.devices = tuple(dict.fromkeys(name for step in steps for name in step.devices))
         self._steps = steps
         self._lock = threading.Lock()
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """As those of a Compilation; 64-bit integers are reported as TENSOR_INT32.
+
+        Raises BAD_DATA for other types that NNAPI does not have. LiteRT can run them.
+        """
+        return _arguments(self.model.graph, self.model.graph.inputs, self.input_names)
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """As `inputs`."""
+        return _arguments(self.model.graph, self.model.graph.outputs, self.output_names)
 
     def run(self, *inputs: ArrayLike, **named: ArrayLike) -> Any:
         """Compute: returns an array, or a tuple of arrays for several outputs.
@@ -151,6 +153,13 @@ class _Model:
     def reset(self) -> None:
         """Reset all states."""
         self._compilation.reset()
+
+
+def _arguments(
+    graph: FileGraph, indexes: Sequence[int], names: Sequence[str]
+) -> tuple[Argument, ...]:
+    pairs = zip(indexes, names, strict=True)
+    return tuple(_argument(graph.tensors[index], name) for index, name in pairs)
 
 
 def _argument(tensor: Tensor, name: str) -> Argument:

@@ -21,8 +21,8 @@ enum { BYTES_PER_PIXEL = 4, ROW_ALIGNMENT_PIXELS = 16 };
 static const uint64_t cpu_read = AHARDWAREBUFFER_USAGE_CPU_READ_MASK;
 static const uint64_t cpu_write = AHARDWAREBUFFER_USAGE_CPU_WRITE_MASK;
 
-/* The first word of every buffer, and of nothing else: what a program gives in place of one, or
- * after its end, is told by it, as long as it can be read. */
+/* The first word of every buffer. It detects other pointers and buffers after their release, as
+ * long as their memory can be read. */
 static const uint64_t is_buffer = UINT64_C(0x6e6e61684157b0f3);
 
 struct AHardwareBuffer {

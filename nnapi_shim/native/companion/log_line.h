@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of Android's log on the standard error stream: what liblog is made of. The other libraries
- * contain it, too, for what they have to say themselves.
+ * Lines of Android's log on the standard error stream. liblog uses it, and so do the other libraries
+ * for their own messages.
  */
 #ifndef NNAPI_SHIM_LOG_LINE_H
 #define NNAPI_SHIM_LOG_LINE_H

@@ -108,7 +108,7 @@ static const char* chosen_api(void) {
   return default_api;
 }
 
-/* The version of Android with an API level, as people write it; "" for what is older than 5.0. */
+/* The version of Android with an API level, as people write it; "" before 5.0. */
 static const char* release_of(int api) {
   static const char* const since_5_0[] = {
       "5.0", "5.1", "6.0", "7.0", "7.1", "8.0.0", "8.1.0", "9", "10", "11", "12", "12",

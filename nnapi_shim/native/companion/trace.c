@@ -36,10 +36,10 @@ enum { MORE_BYTES = 64, EVENT_BYTES = TEXT_BYTES + MORE_BYTES + 128, PATH_BYTES 
 static atomic_int state = UNREAD;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int file = -1;
-/* Held by whoever writes, so that nothing comes behind the last bracket. */
+/* Held during a write, so that no line follows the last bracket. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
-/* Writes what fits behind what is written, and then is in a new state. */
+/* Appends a line to the file, then changes the state to next. */
 static void write_line(const char* line, size_t length, int next) {
   int saved_errno = errno;
   pthread_mutex_lock(&writing);
@@ -72,7 +72,7 @@ static void write_event(char phase, const char* name, const char* more) {
   write_line(event, (size_t)length, ON);
 }
 
-/* Makes an array that is complete of what the file holds. */
+/* Closes the JSON array. */
 static void finish(void) {
   /* The lock may have been taken over locked by a child, which writes nothing. */
   if (atomic_load(&state) == ON) write_line("\n]\n", 3, OFF);
@@ -80,7 +80,7 @@ static void finish(void) {
 
 static void stop_in_child(void) { atomic_store(&state, OFF); }
 
-/* The path that the setting names; 0 if it is too long. %p of a folder is what it is. */
+/* The path of the setting, with %p in the file name replaced; 0 if it is too long. */
 static int expand(char* path, const char* setting) {
   const char* slash = strrchr(setting, '/');
   const char* place = strstr(slash == NULL ? setting : slash, "%p");

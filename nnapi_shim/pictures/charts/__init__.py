@@ -9,7 +9,7 @@ from nnapi_shim.pictures.charts.bench import bench_chart
 from nnapi_shim.pictures.charts.diff import diff_chart
 from nnapi_shim.pictures.charts.figure import require_picture, save
 from nnapi_shim.pictures.charts.profile import profile_chart
-from nnapi_shim.tools.bench import Bench
+from nnapi_shim.tools.bench_report import Bench
 from nnapi_shim.tools.diff import Diff
 from nnapi_shim.tools.profile import Profile
 

@@ -1,5 +1,6 @@
 """Chart of a benchmark: distribution of times, ratios, throughput."""
 
+from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from nnapi_shim.pictures.charts.figure import (
     styled,
     unit_of,
 )
-from nnapi_shim.tools.bench import Bench
+from nnapi_shim.tools.bench_report import Bench, Measured, PeerBench
 from nnapi_shim.tools.latency import Latency
 
 if TYPE_CHECKING:
@@ -29,22 +30,38 @@ _PERCENTILES = ("p50", "p90", "p99")
 @styled
 def bench_chart(report: Bench) -> "Figure":
     """The distribution of run times per runtime, the ratios of the rounds, and the throughput if
-    several numbers of threads were measured.
+    several numbers of concurrent runs were measured.
     """
-    several = len(report.throughput) > 1
-    count = 1 + bool(report.peers) + several
+    measured = report.results
+    several = any(len(each.throughput) > 1 for each in measured)
+    count = 1 + any(each.peers for each in measured) + several
     devices = ", ".join(dict.fromkeys(report.devices))
     figure = figure_of(4.0 + 3.2 * count, 4.2, f"{name_of(report.model)} on {devices}")
     ratios = {"width_ratios": [2.0] + [1.0] * (count - 1)}
     panels = iter(figure.subplots(1, count, squeeze=False, gridspec_kw=ratios)[0])
-    times = {"nnapi_shim": report.latency}
-    times |= {f"{peer.name} {peer.version}": peer.latency for peer in report.peers}
+    times = {}
+    for each in measured:
+        note = _threads(each) if len(measured) > 1 else ""
+        times[f"nnapi_shim{note}"] = each.latency
+        times |= {f"{peer.name} {peer.version}{note}": peer.latency for peer in each.peers}
     _draw_times(next(panels), times)
-    if report.peers:
-        _draw_ratios(next(panels), report)
+    if len(measured) == 1:
+        figure.axes[0].set_title(_threads(measured[0]).removeprefix(", "), fontsize=7.5, color=GREY)
+    peers = {
+        f"{peer.name} {peer.version}{_threads(each) if len(measured) > 1 else ''}": peer
+        for each in measured
+        for peer in each.peers
+    }
+    if peers:
+        _draw_ratios(next(panels), peers)
     if several:
-        _draw_throughput(next(panels), report)
+        _draw_throughput(next(panels), measured)
     return figure
+
+
+def _threads(measured: Measured) -> str:
+    number = measured.kernel_threads
+    return f", {number} kernel thread{'' if number == 1 else 's'}"
 
 
 def _draw_times(axes: "Axes", times: dict[str, Latency]) -> None:
@@ -73,7 +90,7 @@ def _draw_times(axes: "Axes", times: dict[str, Latency]) -> None:
     axes.set_ylim(0, 1.02)
     plain_ticks(axes)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    axes.set_xlabel(f"time of a run on one thread, {unit}")
+    axes.set_xlabel(f"time of a run, {unit}")
     axes.set_ylabel("runs that take at most as long")
     beyond = {
         name: sum(sample * factor > high for sample in latency.samples) / latency.runs
@@ -86,8 +103,8 @@ def _draw_times(axes: "Axes", times: dict[str, Latency]) -> None:
     quiet(axes, "both")
 
 
-def _draw_ratios(axes: "Axes", report: Bench) -> None:
-    for position, (peer, colour) in enumerate(zip(report.peers, cycle(COLOURS[1:]))):
+def _draw_ratios(axes: "Axes", peers: dict[str, PeerBench]) -> None:
+    for position, (peer, colour) in enumerate(zip(peers.values(), cycle(COLOURS[1:]))):
         across = position + np.linspace(-0.16, 0.16, len(peer.ratios))
         axes.plot(across, peer.ratios, "o", color=colour, markersize=4, alpha=0.8)
         axes.fill_between(
@@ -102,9 +119,9 @@ def _draw_ratios(axes: "Axes", report: Bench) -> None:
             va="center",
         )
     axes.axhline(1.0, color=GREY, linewidth=1, linestyle="--")
-    axes.set_xlim(-0.6, len(report.peers) - 0.4)
-    axes.set_ylim(0, max(1.0, *(max(peer.ratios) for peer in report.peers)) * 1.08)
-    axes.set_xticks(range(len(report.peers)), [f"{p.name} {p.version}" for p in report.peers])
+    axes.set_xlim(-0.6, len(peers) - 0.4)
+    axes.set_ylim(0, max(1.0, *(max(peer.ratios) for peer in peers.values())) * 1.08)
+    axes.set_xticks(range(len(peers)), [name.replace(", ", "\n") for name in peers])
     axes.set_ylabel("time / time of nnapi_shim, round by round")
     axes.set_title(
         "above 1 nnapi_shim is faster; band: half of the rounds", fontsize=7.5, color=GREY
@@ -112,13 +129,18 @@ def _draw_ratios(axes: "Axes", report: Bench) -> None:
     quiet(axes, "y")
 
 
-def _draw_throughput(axes: "Axes", report: Bench) -> None:
-    rates = [item.runs_per_second for item in report.throughput]
+def _draw_throughput(axes: "Axes", measured: Sequence[Measured]) -> None:
+    bars = [(each.kernel_threads, item) for each in measured for item in each.throughput]
+    rates = [item.runs_per_second for _, item in bars]
     positions = range(len(rates))
-    bars = axes.bar(positions, rates, color=COLOURS[0], width=0.6)
-    axes.bar_label(bars, [f"{rate:,.0f}" for rate in rates], padding=2)
-    axes.set_xticks(positions, [str(item.threads) for item in report.throughput])
+    drawn = axes.bar(positions, rates, color=COLOURS[0], width=0.6)
+    axes.bar_label(drawn, [f"{rate:,.0f}" for rate in rates], padding=2)
+    several = len(measured) > 1
+    names = [
+        f"{item.threads} x {kernel}" if several else str(item.threads) for kernel, item in bars
+    ]
+    axes.set_xticks(positions, names)
     axes.set_ylim(0, max(rates) * 1.12)
-    axes.set_xlabel("threads at once")
+    axes.set_xlabel("runs at once x kernel threads" if several else "runs at once")
     axes.set_ylabel("runs per second")
     quiet(axes, "y")

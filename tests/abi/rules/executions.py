@@ -10,7 +10,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
 from tests.abi.rules.capi import floats, int32s, operand_type, pointers, uint32s
-from tests.abi.rules.graph import Graph, Run, add_graph, set_arguments
+from tests.abi.rules.graph import Buffer, Graph, Run, add_graph, compilation_for, set_arguments
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE
@@ -318,17 +318,24 @@ def test_failures_leave_nothing_behind(api, device, start):
 
 
 def test_other_padding_codes_mean_valid(api, device):
-    """No padding code is refused (semantics 3)."""
+    """No padding code is refused (semantics 3); one that does not exist gets a warning."""
     graph = Graph(api)
     a, b = graph.operand(F32, (1, 3, 1, 1)), graph.operand(F32, (1, 2, 1, 1))
     one, none = graph.int32(1), graph.int32(0)
     graph.operation(O.MAX_POOL_2D, [a, graph.int32(9), one, one, one, graph.int32(2), none], [b])
     graph.arguments([a], [b])
-    run = Run(api, device, graph.finish())
-    run.input(0, floats(1, 3, 2))
-    result = run.output(0, 8)
-    run.ok("compute")
+    compilation = compilation_for(api, device, graph.finish())
+    said = api.ok_saying("Compilation_finish", compilation)
+    execution = api.make("Execution_create", compilation)
+    values, result = floats(1, 3, 2), Buffer(8)
+    api.ok("Execution_setInput", execution, 0, None, values, 12)
+    api.ok("Execution_setOutput", execution, 0, None, result.address, 8)
+    said += api.ok_saying("Execution_compute", execution)
     assert result.floats() == [3, 3]
+    assert said == (
+        "nnapi_shim warning: MAX_POOL_2D: padding is 9; allowed are 1 (SAME) and 2 (VALID); it is "
+        "computed as VALID\n"
+    )
 
 
 @pytest.mark.parametrize(("type", "code"), [(O.ADD, OP_FAILED), (O.RESHAPE, BAD_DATA)])

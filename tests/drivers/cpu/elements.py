@@ -1,15 +1,18 @@
-"""Random tensors of every element type, and how near a result must come to the real number, or that
-it must be the reference device's.
-"""
+"""Random tensors of every element type, and the comparison of nnapi-cpu with nnapi-reference."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
+from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperationType, ResultCode
 from tests import single
 from tests.drivers.cpu.single import Single
-from tests.single import Value
+from tests.single import CONSTANT, INPUT, Value
 
 
 class Quantized(NamedTuple):
@@ -21,13 +24,18 @@ class Quantized(NamedTuple):
 
 AWKWARD_SIZES = (1, 3, 17, 1023)
 USUAL = Quantized()
-ACTIVATIONS = [(-np.inf, np.inf), (0, np.inf), (-1, 1), (0, 6)]
+VARIANTS = ("f32", "f16", "qu8", "qs8")
 
-RELATIVE = {"f32": 6e-7, "f16": 2**-11 * 1.002}
-"""One rounding for float16; for float32 what the polynomials may lose."""
+BUFFER_BYTES = 1 << 22
+"""Size of the largest output."""
 
-HALF_STEP = 2**-25
-"""Half of what the last place of the smallest float16 numbers is worth."""
+RELATIVE = 6e-7
+"""Of float32: what the polynomials may lose."""
+
+ROUNDED_OTHERWISE = 0.002
+"""The share of float16 results that may be the neighbour of the reference's result: nnapi-cpu
+rounds a float32, nnapi-reference a float64.
+"""
 
 
 def tensor(variant: str, values: Any = None, quantized: Quantized = USUAL) -> Value:
@@ -40,46 +48,76 @@ def tensor(variant: str, values: Any = None, quantized: Quantized = USUAL) -> Va
     return getattr(single, variant)(raw, scale, zero_point - shift)
 
 
-def random_tensor(
-    variant: str, random: Any, shape: Any, quantized: Quantized = USUAL
-) -> tuple[Value, Any]:
-    """An operand and the real numbers (integers for i32) that it stands for."""
+def random_tensor(variant: str, random: Any, shape: Any, quantized: Quantized = USUAL) -> Value:
+    """An operand with random contents."""
     if variant == "i32":
-        values = random.integers(-(2**31), 2**31, shape)
-        return tensor(variant, values), values
+        return tensor(variant, random.integers(-(2**31), 2**31, shape))
     if variant in ("f32", "f16"):
-        made = tensor(variant, random.normal(0, 4, shape))
-        return made, made.array.astype(np.float64)
-    raw = random.integers(0, 256, shape)
-    return tensor(variant, raw, quantized), (raw - quantized.zero_point) * np.float64(
-        np.float32(quantized.scale)
-    )
+        return tensor(variant, random.normal(0, 4, shape))
+    return tensor(variant, random.integers(0, 256, shape), quantized)
 
 
-def expect(
-    variant: str,
-    found: Any,
-    wanted: Any,
-    quantized: Quantized = USUAL,
+def results(
+    type: OperationType,
+    inputs: Sequence[Any],
+    output: Value,
+    dynamic: Sequence[int] = (),
+    misaligned: int = 1,
+) -> tuple[Any, Any]:
+    """The outputs of nnapi-cpu and of nnapi-reference. dynamic, misaligned: see Single."""
+    (wanted,) = single.execute(
+        ReferenceDevice(), type, inputs, [output], CONSTANT, first_is=INPUT,
+        buffer_bytes=BUFFER_BYTES,
+    )  # fmt: skip
+    result = Single(CpuDevice(), type, inputs, output, wanted.shape, dynamic, misaligned).checked()
+    return result, wanted
+
+
+def same(type: OperationType, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
+    """The output of nnapi-cpu, which has to equal that of nnapi-reference. how: see results."""
+    result, wanted = results(type, inputs, output, **how)
+    np.testing.assert_array_equal(result, wanted)
+    return result
+
+
+def close(
+    type: OperationType,
+    inputs: Sequence[Any],
+    output: Value,
+    relative: float | None = None,
     absolute: float = 1e-30,
-    off: float = 0.001,
-) -> None:
-    """Compare with real numbers. Quantized: within 1, and equal but for a share `off`."""
-    if variant in RELATIVE:
-        if variant == "f16":
-            wanted = np.where(np.abs(wanted) >= 65520, np.copysign(np.inf, wanted), wanted)
-            absolute = max(absolute, HALF_STEP * 1.002)
-        np.testing.assert_allclose(found, wanted, rtol=RELATIVE[variant], atol=absolute)
-        return
-    scale, zero_point = quantized
-    steps = wanted / np.float64(np.float32(scale))
-    raw = np.clip(np.trunc(steps + np.copysign(0.5, steps)) + zero_point, 0, 255)
-    difference = np.abs(found.astype(int) + (128 if variant == "qs8" else 0) - raw)
-    assert difference.max(initial=0) <= 1
-    assert (difference > 0).mean() <= off, "rounded otherwise"
+    dynamic: Sequence[int] = (),
+    misaligned: int = 1,
+) -> Any:
+    """The output of nnapi-cpu, which has to be as near to that of nnapi-reference as its type
+    allows: integers are equal, float32 is within RELATIVE or `relative`, float16 is rounded alike
+    or within `relative`. dynamic, misaligned: see results.
+    """
+    result, wanted = results(type, inputs, output, dynamic, misaligned)
+    if result.dtype.kind != "f":
+        np.testing.assert_array_equal(result, wanted)
+    elif result.dtype == np.float16 and relative is None:
+        np.testing.assert_allclose(result, wanted, rtol=2**-10, atol=max(absolute, 6e-8))
+        is_alike = np.isclose(result, wanted, rtol=0, atol=absolute, equal_nan=True)
+        assert is_alike.mean() >= 1 - ROUNDED_OTHERWISE, "rounded otherwise"
+    else:
+        relative = RELATIVE if relative is None else relative
+        np.testing.assert_allclose(result, wanted, rtol=relative, atol=absolute)
+    return result
 
 
-def expect_of_reference(type: Any, inputs: Any, output: Value, found: Any) -> None:
-    """Quantized results that are defined in integers: those of nnapi-reference, exactly."""
-    wanted = Single(ReferenceDevice(), type, inputs, output, found.shape).checked()
-    np.testing.assert_array_equal(found, wanted)
+def same_outputs(type: OperationType, inputs: list[Any], outputs: list[Value]) -> list[Any]:
+    """The outputs of nnapi-cpu, which have to equal those of nnapi-reference."""
+    result = single.execute(CpuDevice(), type, inputs, outputs)
+    wanted = single.execute(ReferenceDevice(), type, inputs, outputs)
+    for ours, theirs in zip(result, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    return result
+
+
+def refused(match: str, type: OperationType, inputs: list[Any], outputs: list[Value]) -> None:
+    """Computing ends with OP_FAILED on both devices, on nnapi-cpu with this message."""
+    for device, message in ((CpuDevice(), match), (ReferenceDevice(), None)):
+        with pytest.raises(NnapiError, match=message) as error:
+            single.execute(device, type, inputs, outputs)
+        assert error.value.code is ResultCode.OP_FAILED

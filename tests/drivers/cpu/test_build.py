@@ -12,7 +12,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
-from nnapi_shim.drivers.cpu.toolchain import build
+from nnapi_shim.drivers.cpu.toolchain import build, objects, workers
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +22,7 @@ COMMAND = """
 import sys
 from nnapi_shim.drivers.cpu.toolchain import build
 build.FAMILIES = sys.argv[2].split(",")
-build.WEIGHTS = {"bind": 2.0}  # comes first
+build.SECONDS = {"bind": 2.0}  # comes first
 sys.argv[1:] = ["--out", sys.argv[1], "--tiers", "best"]
 build.main()
 """
@@ -51,7 +51,7 @@ def left(out: Path) -> set[str]:
 
 def test_what_an_object_depends_on():
     folder = ROOT / "nnapi_shim" / "drivers" / "cpu"
-    names = {path.relative_to(folder).as_posix() for path in build._sources("gemm")}
+    names = {path.relative_to(folder).as_posix() for path in objects.sources("gemm")}
     assert names >= {
         "kernels/gemm.py",
         "codegen/vector.py",
@@ -83,15 +83,15 @@ def disassembled(tmp_path_factory) -> Path:
 
 
 def test_every_kernel_can_be_unwound_and_has_its_name(disassembled):
-    def told(*command):
+    def output_of(*command):
         return subprocess.run([*command, disassembled], capture_output=True, text=True).stdout
 
-    symbols = [line.split() for line in told("nm", "--defined-only").splitlines()]
+    symbols = [line.split() for line in output_of("nm", "--defined-only").splitlines()]
     code = {int(line[0], 16): line[2] for line in symbols if line[1] in "TtWw"}
     assert all(name.startswith("nnk_") for name in code.values()), code
     ranges = [
         line.rpartition("pc=")[2].split("..")[0]
-        for line in told("readelf", "--debug-dump=frames").splitlines()
+        for line in output_of("readelf", "--debug-dump=frames").splitlines()
         if " FDE " in line
     ]
     assert set(code) <= {int(start, 16) for start in ranges}
@@ -118,7 +118,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_an_interrupted_build_goes_on(tmp_path, number):
     out = tmp_path / "lib"
     process = start(out, ("binary", "bind"))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANGS_S
     while not (tmp_path / "kernels" / TIER / "bind.stamp").exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
@@ -170,7 +170,7 @@ def test_a_worker_that_dies_is_told_of(tmp_path):
 def test_requirements_come_from_the_path_of_the_build(tmp_path, monkeypatch):
     """Those of an isolated build lie in folders that only the running process knows of."""
     monkeypatch.syspath_prepend(str(tmp_path / "only here"))
-    monkeypatch.setattr(build.sys, "executable", "/bin/sh")
+    monkeypatch.setattr(workers.sys, "executable", "/bin/sh")
     seen = {}
 
     class Process:
@@ -180,8 +180,8 @@ def test_requirements_come_from_the_path_of_the_build(tmp_path, monkeypatch):
         def __init__(self, command, env, **rest):
             seen.update(env)
 
-    monkeypatch.setattr(build.subprocess, "Popen", Process)
-    build._Worker(TIER, tmp_path)
+    monkeypatch.setattr(workers.subprocess, "Popen", Process)
+    workers.Worker(TIER, tmp_path)
     folders = seen["PYTHONPATH"].split(os.pathsep)
     assert folders[0] == str(ROOT)
     assert str(tmp_path / "only here") in folders
@@ -191,16 +191,16 @@ def test_requirements_come_from_the_path_of_the_build(tmp_path, monkeypatch):
 EDITING = """
 import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # one worker takes all families
-from nnapi_shim.drivers.cpu.toolchain import build
-send = build._Worker.send
+from nnapi_shim.drivers.cpu.toolchain import objects, workers
+send = workers.Worker.send
 
 def edit_then_send(worker, job):
-    if worker.family:  # of an earlier job: the worker has imported what families share
-        shared = build.PACKAGE / "drivers" / "cpu" / "toolchain" / "kernel.py"
+    if worker.job:  # of an earlier job: the worker has imported what families share
+        shared = objects.PACKAGE / "drivers" / "cpu" / "toolchain" / "kernel.py"
         shared.write_text(shared.read_text() + "# edited\\n")
     send(worker, job)
 
-build._Worker.send = edit_then_send
+workers.Worker.send = edit_then_send
 """
 
 
@@ -224,5 +224,5 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_compiled_again(tmp_path
     assert parts == ["kernels: 2 parts", "kernels: 2 parts", ""]
 
 
-def test_weights_are_of_families():
-    assert set(build.WEIGHTS) <= set(FAMILIES)
+def test_seconds_are_of_families():
+    assert set(build.SECONDS) <= set(FAMILIES)

@@ -1,4 +1,4 @@
-"""Prepared models in files: found again, told apart, and never trusted when they are damaged."""
+"""Prepared models in cache files: reused, distinguished, and rejected when damaged."""
 
 import multiprocessing
 import os
@@ -45,10 +45,10 @@ def prepared(graph, folder, token=TOKEN):
 
 def result_of(graph, model):
     shape = graph.operands[graph.inputs[0]].dimensions
-    given = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-    found = np.zeros((*shape[:3], 16), np.float32)
-    model.execute(graph.request([given], [found]), False, None, 10**9)
-    return found
+    values = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    result = np.zeros((*shape[:3], 16), np.float32)
+    model.execute(graph.request([values], [result]), False, None, 10**9)
+    return result
 
 
 def files(folder):
@@ -122,9 +122,9 @@ def test_what_is_damaged_is_compiled_again(tmp_path, lowered, capfd):
     lowered.clear()
     for count, (what, contents) in enumerate(damages(data), 1):
         path.write_bytes(contents)
-        found = result_of(graph, prepared(graph, tmp_path))
+        result = result_of(graph, prepared(graph, tmp_path))
         assert len(lowered) == count, f"{what}: was taken"
-        np.testing.assert_array_equal(found, expected, what)
+        np.testing.assert_array_equal(result, expected, what)
         np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), expected)
         assert len(lowered) == count, f"{what}: was not replaced"
 
@@ -202,12 +202,12 @@ def test_messages_of_a_stored_program_name_the_operation(tmp_path):
     indexes = graph.input([3], T.TENSOR_INT32)
     axis = graph.constant(np.int32(0), T.INT32)
     graph.operation(O.GATHER, [x, axis, indexes], [3, 2], output=True)
-    given = [np.ones((4, 2), np.float32), np.array([0, 9, 1], np.int32)]
+    values = [np.ones((4, 2), np.float32), np.array([0, 9, 1], np.int32)]
     messages = []
     for _ in range(2):
         model = prepared(graph, tmp_path)
         with pytest.raises(NnapiError) as caught:
-            model.execute(graph.request(given, [np.zeros((3, 2), np.float32)]), False, None, 10**9)
+            model.execute(graph.request(values, [np.zeros((3, 2), np.float32)]), False, None, 10**9)
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert "GATHER (operation 0): number 1 of indices is 9; allowed are 0 to 3" in messages[0]
@@ -217,8 +217,8 @@ def _prepare_often(folder):
     graph = network()
     expected = result_of(graph, graph.prepare(CpuDevice()))
     for turn in range(20):
-        found = result_of(graph, prepared(graph, folder))
-        np.testing.assert_array_equal(found, expected)
+        result = result_of(graph, prepared(graph, folder))
+        np.testing.assert_array_equal(result, expected)
         if turn % 5 == 4:
             for path in folder.iterdir():
                 path.unlink(missing_ok=True)
@@ -236,19 +236,21 @@ def test_processes_that_share_a_folder(tmp_path):
 
 
 def test_large_weights_that_differ(tmp_path, lowered):
-    """They share the file's name, and are told apart all the same."""
+    """They share the file's name, and are distinguished nevertheless."""
     graph = Graph()
     x = graph.input([1, 64])
     w = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     weights = graph.constant(w)
     bias, none = graph.constant(np.zeros(64, np.float32)), graph.none()
     graph.operation(O.FULLY_CONNECTED, [x, weights, bias, none], [1, 64], output=True)
-    given, found = np.ones((1, 64), np.float32), np.zeros((1, 64), np.float32)
+    values, result = np.ones((1, 64), np.float32), np.zeros((1, 64), np.float32)
     for change in (0, 1, 1, 0):
         graph.constants[2] = w.tobytes()[2] ^ (change << 6)
         changed = np.frombuffer(bytes(graph.constants[: w.nbytes]), np.float32).reshape(w.shape)
         model = prepared(graph, tmp_path)
-        model.execute(graph.request([given], [found]), False, None, 0)
-        np.testing.assert_allclose(found[0], changed.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-4)
+        model.execute(graph.request([values], [result]), False, None, 0)
+        np.testing.assert_allclose(
+            result[0], changed.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-4
+        )
     assert len(lowered) == 3
     assert len(files(tmp_path)) == 1

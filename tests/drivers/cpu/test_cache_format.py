@@ -172,27 +172,27 @@ def test_anything_is_refused_or_leads_nowhere_else(numbers, piece, where):
     where %= len(data)
     data[where : where + len(piece)] = piece[: len(data) - where]
     try:
-        found = parsed(memoryview(data), LIMITS)
+        result = parsed(memoryview(data), LIMITS)
     except Malformed:
         return
-    leads_nowhere_else(found, LIMITS)
+    leads_nowhere_else(result, LIMITS)
 
 
-def leads_nowhere_else(found, limits):
+def leads_nowhere_else(result, limits):
     """Fail unless every number refers to something that is there; written row by row."""
-    words, count = len(found.arguments) // 8, len(found.steps.kernels)
-    lengths = {SLOT_ARENA: found.arena_bytes, SLOT_LOOP_TIMEOUT: 0}
-    needed = dict(found.needed)
+    words, count = len(result.arguments) // 8, len(result.steps.kernels)
+    lengths = {SLOT_ARENA: result.arena_bytes, SLOT_LOOP_TIMEOUT: 0}
+    needed = dict(result.needed)
     for at, length in enumerate([*limits.inputs, *map(needed.get, range(limits.output_count))]):
         lengths[FIRST_ARGUMENT_SLOT + at] = length or 0
-    for at in range(0, len(found.patches), 3):
-        word, slot, addend = found.patches[at : at + 3]
+    for at in range(0, len(result.patches), 3):
+        word, slot, addend = result.patches[at : at + 3]
         assert 0 <= word < words and 0 <= addend <= lengths[slot]
-    for at in range(0, len(found.fixed), 4):
-        word, kind, which, offset = found.fixed[at : at + 4]
+    for at in range(0, len(result.fixed), 4):
+        word, kind, which, offset = result.fixed[at : at + 4]
         assert (0 <= word < words and which >= 0) or kind != POOL
         assert 0 <= offset <= (limits.pools[which] if kind == POOL else limits.places[kind])
     for at in range(count):
-        assert 0 <= found.steps.firsts[at] <= words and found.steps.tiles[at] >= 0
-        assert 0 <= at + found.steps.branch_offsets[at] <= count
-        assert found.steps.kernels[at].split("_")[0] not in format.HELPERS
+        assert 0 <= result.steps.firsts[at] <= words and result.steps.tiles[at] >= 0
+        assert 0 <= at + result.steps.branch_offsets[at] <= count
+        assert result.steps.kernels[at].split("_")[0] not in format.HELPERS

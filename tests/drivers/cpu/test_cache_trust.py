@@ -92,9 +92,9 @@ def shape(graph, *sizes):
 
 
 def run_small(graph, model):
-    given, found = np.ones(4, np.float32), np.zeros((1, 4), np.float32)
-    model.execute(graph.request([given], [found]), False, None, 10**9)
-    return found
+    values, result = np.ones(4, np.float32), np.zeros((1, 4), np.float32)
+    model.execute(graph.request([values], [result]), False, None, 10**9)
+    return result
 
 
 def test_every_byte_counts(tmp_path):
@@ -159,11 +159,11 @@ def test_weights_that_are_chosen_to_look_the_same(tmp_path):
     weights = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     operands = [graph.constant(weights), graph.constant(np.zeros(64, np.float32)), graph.none()]
     graph.operation(OperationType.FULLY_CONNECTED, [x, *operands], [1, 64], output=True)
-    given, found = np.eye(1, 64, dtype=np.float32), np.zeros((1, 64), np.float32)
+    values, result = np.eye(1, 64, dtype=np.float32), np.zeros((1, 64), np.float32)
 
     def computed():
-        prepared(graph, tmp_path).execute(graph.request([given], [found]), False, None, 10**9)
-        return found.copy()
+        prepared(graph, tmp_path).execute(graph.request([values], [result]), False, None, 10**9)
+        return result.copy()
 
     first = computed()
     # sum = (sum + word) * FACTOR, sum ^= sum >> 32, over every 32nd word of 64 bits
@@ -187,8 +187,8 @@ def test_a_file_that_others_can_write(kept, lowered, capfd, mode):
     graph, expected, path = kept
     path.chmod(mode)
     assert not is_loaded(graph, expected, path.parent, lowered)
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+    message = capfd.readouterr().err
+    assert message.count("\n") == 1 and f"mode is {mode:o}" in message
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert is_loaded(graph, expected, path.parent, lowered)
 
@@ -219,8 +219,8 @@ def test_a_folder_that_others_can_write(kept, lowered, capfd, mode):
     path.parent.chmod(mode)
     for _ in range(2):
         assert not is_loaded(graph, expected, path.parent, lowered)
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+    message = capfd.readouterr().err
+    assert message.count("\n") == 1 and f"mode is {mode:o}" in message
     path.unlink()
     prepared(graph, path.parent)
     assert files(path.parent) == []
@@ -265,10 +265,10 @@ def test_a_file_that_nobody_can_read(kept, lowered, monkeypatch, capfd):
     graph, expected, path = kept
     real = os.open
 
-    def refusing(name, *given, **named):
+    def refusing(name, *values, **named):
         if name == path.name:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return real(name, *given, **named)
+        return real(name, *values, **named)
 
     monkeypatch.setattr(os, "open", refusing)
     assert not is_loaded(graph, expected, path.parent, lowered)
@@ -310,8 +310,8 @@ def test_a_key_that_others_can_read(own_key, kept, lowered, capfd, mode):
     key_file().chmod(mode)
     for _ in range(2):
         assert not is_loaded(graph, expected, path.parent, lowered)
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+    message = capfd.readouterr().err
+    assert message.count("\n") == 1 and f"mode is {mode:o}" in message
 
 
 @needs_root

@@ -26,16 +26,16 @@ def test_files_are_private_whatever_the_umask(tmp_path, mask):
 
 @pytest.mark.parametrize("call", ["open", "fchmod", "write", "fsync", "rename"])
 def test_a_file_that_cannot_be_written(kept, monkeypatch, capfd, call):
-    """It is told of, leaves nothing, and harms nothing that was there."""
+    """It is reported, leaves no file, and keeps existing files."""
     graph, expected, path = kept
     before = path.read_bytes()
     graph = network(seed=1)
     expected = result_of(graph, graph.prepare(CpuDevice()))
     real = getattr(os, call)
 
-    def failing(*given, **named):
-        if (call == "open" and not given[1] & os.O_CREAT) or given[0] == 2:
-            return real(*given, **named)
+    def failing(*values, **named):
+        if (call == "open" and not values[1] & os.O_CREAT) or values[0] == 2:
+            return real(*values, **named)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, call, failing)
@@ -44,8 +44,8 @@ def test_a_file_that_cannot_be_written(kept, monkeypatch, capfd, call):
     np.testing.assert_array_equal(result_of(graph, model), expected)
     assert files(path.parent) == [path.name]
     assert path.read_bytes() == before
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1 and "No space left on device" in told
+    message = capfd.readouterr().err
+    assert message.count("\n") == 1 and "No space left on device" in message
 
 
 def test_what_is_written_outlasts_a_power_cut(tmp_path, monkeypatch):
@@ -55,10 +55,10 @@ def test_what_is_written_outlasts_a_power_cut(tmp_path, monkeypatch):
     def listen(name):
         real = getattr(os, name)
 
-        def heard(*given, **named):
-            what = "folder" if name == "fsync" and is_folder(given[0]) else ""
+        def heard(*values, **named):
+            what = "folder" if name == "fsync" and is_folder(values[0]) else ""
             calls.append(f"{name} {what}".strip())
-            return real(*given, **named)
+            return real(*values, **named)
 
         monkeypatch.setattr(os, name, heard)
 

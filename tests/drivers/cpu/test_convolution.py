@@ -1,4 +1,4 @@
-"""CONV_2D and DEPTHWISE_CONV_2D on the CPU device against plain formulas."""
+"""CONV_2D and DEPTHWISE_CONV_2D on the CPU device against the reference device."""
 
 import itertools
 from typing import Any, NamedTuple
@@ -9,8 +9,9 @@ import pytest
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType
 from tests import single
-from tests.drivers.cpu import filters
+from tests.drivers.cpu.elements import close
 from tests.drivers.cpu.single import Single
+from tests.single import Value
 
 SAME, VALID = 1, 2
 VARIANTS = ("f32", "f16", "qu8", "qu8_qc8", "qs8", "qs8_qc8")
@@ -86,81 +87,55 @@ PIXELS_TOGETHER = (
 )
 
 
-def random_operands(shape: Shape, variant: str, depthwise: bool, random: Any) -> Any:
-    """(operands, real input, real filter, bias, output constructor, requantization)."""
-    depth = shape.image[3]
+def random_operands(
+    shape: Shape, variant: str, depthwise: bool, nchw: bool
+) -> tuple[list[Any], Value]:
+    """Image, filter and bias, and the output."""
+    random = np.random.default_rng(len(repr((shape, variant))))
+    batch, height, width, depth = shape.image
+    image = (batch, depth, height, width) if nchw else shape.image
     columns = depth * shape.columns if depthwise else shape.columns
-    filter_shape = (1, *shape.size, columns) if depthwise else (columns, *shape.size, depth)
+    filter = (1, *shape.size, columns) if depthwise else (columns, *shape.size, depth)
     kind, _, filter_kind = variant.partition("_")
+    make = getattr(single, kind)
     if kind in ("f32", "f16"):
-        dtype = np.float32 if kind == "f32" else np.float16
-        make = single.f32 if kind == "f32" else single.f16
-        arrays = [
-            random.uniform(-1, 1, s).astype(dtype) for s in (shape.image, filter_shape, (columns,))
-        ]
-        return [make(a) for a in arrays], *(a.astype(float) for a in arrays), make(), None
+        return [make(random.uniform(-1, 1, s)) for s in (image, filter, (columns,))], make()
     lowest, highest = (0, 255) if kind == "qu8" else (-128, 127)
-    make = single.qu8 if kind == "qu8" else single.qs8
-    in_scale, out_scale, out_zero = 0.043, 0.37, lowest + 131
-    in_zero = int(random.integers(lowest, highest + 1))
-    image = random.integers(lowest, highest + 1, shape.image)
-    image.flat[0], image.flat[-1] = lowest, highest
+    zeros = random.integers(lowest, highest + 1, 2).tolist()
+    raw = random.integers(lowest, highest + 1, image)
+    raw.flat[0], raw.flat[-1] = lowest, highest
     if filter_kind:
-        weights, filter_zero = random.integers(-128, 128, filter_shape), 0
-        scales = random.uniform(0.001, 0.004, columns).astype(np.float32)
-        filter = single.qc8(weights, scales, 3 if depthwise else 0)
+        scales = random.uniform(0.001, 0.004, columns)
+        weights = single.qc8(random.integers(-128, 128, filter), scales, 3 if depthwise else 0)
         bias_scale = 0.0
     else:
-        weights = random.integers(lowest, highest + 1, filter_shape)
-        filter_zero = int(random.integers(lowest, highest + 1))
-        scales = np.float32([0.0023])
-        filter = make(weights, scales[0], filter_zero)
-        bias_scale = float(np.float32(np.float32(in_scale) * scales[0]))
-    bias = random.integers(-3000, 3000, columns)
-    operands = [make(image, in_scale, in_zero), filter, single.i32(bias, bias_scale)]
-    output = (out_scale, out_zero, lowest, highest)
-    real = image - in_zero, weights - filter_zero, bias
-    return operands, *real, make(None, out_scale, out_zero), (in_scale, scales, output)
+        weights = make(random.integers(lowest, highest + 1, filter), 0.0023, zeros[1])
+        bias_scale = float(np.float32(0.043) * np.float32(0.0023))
+    bias = single.i32(random.integers(-3000, 3000, columns), bias_scale)
+    return [make(raw, 0.043, zeros[0]), weights, bias], make(None, 0.37, lowest + 131)
 
 
-def check(shape: Shape, variant: str, depthwise: bool, nchw: bool = False, **how: Any) -> None:
-    """Compute on the device and compare."""
-    random = np.random.default_rng(len(repr((shape, variant))))
-    operands, image, weights, bias, output, quantization = random_operands(
-        shape, variant, depthwise, random
-    )
-    pads = shape.pads
-    if isinstance(pads, int):
-        pads = filters.same_pads(shape.image, shape.size, shape.stride, shape.dilation, pads)
-    patches = filters.windows(image, shape.size, shape.stride, shape.dilation, pads)
-    formula = filters.depthwise_conv_2d if depthwise else filters.conv_2d
-    wanted = formula(patches, weights, bias)
-    if nchw:
-        value = operands[0]
-        swapped = np.ascontiguousarray(value.array.transpose(0, 3, 1, 2))
-        operands[0] = value._replace(
-            array=swapped, operand=value.operand._replace(dimensions=swapped.shape)
-        )
-    explicit = [pads[2], pads[3], pads[0], pads[1]]
-    numbers = explicit if not isinstance(shape.pads, int) else [shape.pads]
-    numbers += [shape.stride[1], shape.stride[0]]
-    numbers += [shape.columns] if depthwise else []
-    numbers += [shape.activation, nchw, shape.dilation[1], shape.dilation[0]]
-    result_shape = [wanted.shape[at] for at in (0, 3, 1, 2)] if nchw else wanted.shape
-    operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
-    run = Single(CpuDevice(), operation, operands + numbers, output, result_shape, **how)
-    found = run.checked()
-    if nchw:
-        found = found.transpose(0, 2, 3, 1)
-    if quantization is None:
-        wanted = filters.activated(wanted, shape.activation)
-        tolerance = 1e-5 if variant == "f32" else 1e-3
-        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+def check(
+    shape: Shape,
+    variant: str,
+    depthwise: bool,
+    nchw: bool = False,
+    dynamic: tuple[int, ...] = (),
+    misaligned: int = 0,
+) -> None:
+    """Both devices agree; quantized numbers are equal."""
+    operands, output = random_operands(shape, variant, depthwise, nchw)
+    if isinstance(shape.pads, int):
+        operands.append(shape.pads)
     else:
-        in_scale, scales, parameters = quantization
-        wanted = filters.requantized(wanted, in_scale, scales, parameters, shape.activation)
-        assert np.abs(found.astype(int) - wanted).max() <= 1
-        assert (found != wanted).mean() < 0.02
+        top, bottom, left, right = shape.pads
+        operands += [left, right, top, bottom]
+    operands += [shape.stride[1], shape.stride[0]]
+    operands += [shape.columns] if depthwise else []
+    operands += [shape.activation, nchw, shape.dilation[1], shape.dilation[0]]
+    operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
+    tolerance = 1e-5 if variant == "f32" else 1e-3
+    close(operation, operands, output, tolerance, tolerance, dynamic, misaligned)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -270,9 +245,9 @@ def test_not_a_number_stays() -> None:
         VALID, 1, 1, 3,
     ]  # fmt: skip
     run = Single(CpuDevice(), OperationType.CONV_2D, operands, single.f32(), (1, 1, 8, 8))
-    found = run.checked()
-    assert np.isnan(found[0, 0, 3]).all()
-    assert (np.delete(found[0, 0], 3, axis=0) == 6).all()
+    result = run.checked()
+    assert np.isnan(result[0, 0, 3]).all()
+    assert (np.delete(result[0, 0], 3, axis=0) == 6).all()
 
 
 def test_sums_of_thousands_of_products_keep_their_digits():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.drivers.cpu.boxes import crowd, refused, same
+from tests.drivers.cpu.boxes import crowd
+from tests.drivers.cpu.elements import refused, same_outputs
 from tests.single import f32, i32
 
 
@@ -14,14 +15,14 @@ def test_transform_in_tiles(count, classes):
     deltas = rng.normal(0, 1, (count, 4 * classes))
     images = np.arange(count) * 3 // count
     inputs = [f32(crowd(rng, (count,))), f32(deltas), i32(images), f32([[90, 80]] * 3)]
-    same(Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, [f32()])
+    same_outputs(Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, [f32()])
 
 
 @pytest.mark.parametrize("scale", [0, 100, 800, -800])
 def test_transform_with_extreme_sizes(scale):
     deltas = f32([[0.1, -0.1, scale, -scale]])
     inputs = [f32([[1, 2, 3, 5]]), deltas, i32([0]), f32([[9, 9]])]
-    same(Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, [f32()])
+    same_outputs(Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, [f32()])
 
 
 @pytest.mark.parametrize("image", [-1, 3, 2**31 - 1, -(2**31)])
@@ -54,8 +55,8 @@ def test_detections(regular, batches, anchors, classes):
     rng = np.random.default_rng(anchors)
     inputs = detections(rng, batches, anchors, classes, regular)
     outputs = [f32(), f32(), i32(), i32()]
-    found = same(Op.DETECTION_POSTPROCESSING, inputs, outputs)
-    assert (found[3] > 0).any()
+    result = same_outputs(Op.DETECTION_POSTPROCESSING, inputs, outputs)
+    assert (result[3] > 0).any()
 
 
 @pytest.mark.parametrize("regular", [True, False])
@@ -66,7 +67,7 @@ def test_scores_without_a_rank_are_below_all_others(regular):
     scores[rng.random(scores.shape) < 0.3] = np.nan
     scores[rng.random(scores.shape) < 0.3] = -0.0
     scores[rng.random(scores.shape) < 0.1] = np.inf
-    same(Op.DETECTION_POSTPROCESSING, inputs, [f32(), f32(), i32(), i32()])
+    same_outputs(Op.DETECTION_POSTPROCESSING, inputs, [f32(), f32(), i32(), i32()])
 
 
 @pytest.mark.parametrize("nchw", [False, True])
@@ -80,10 +81,10 @@ def test_keypoints(size, nchw):
     maps[1, 2, 0, :] = np.nan
     arranged = maps if nchw else np.ascontiguousarray(maps.transpose(0, 2, 3, 1))
     inputs = [f32(arranged), f32([[0, 0, 10, 10], [3, 4, 3, 9]]), nchw]
-    same(Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])
+    same_outputs(Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])
 
 
 def test_keypoints_refuse_boxes_that_end_before_they_begin():
     inputs = [f32(np.zeros((2, 2, 2, 1))), f32([[0, 0, 1, 1], [0, 2, 1, 1]]), False]
-    told = r"box 1 of boxes is \[0, 2, 1, 1\]; x1 <= x2 and y1 <= y2 must hold"
-    refused(told, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])
+    message = r"box 1 of boxes is \[0, 2, 1, 1\]; x1 <= x2 and y1 <= y2 must hold"
+    refused(message, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])

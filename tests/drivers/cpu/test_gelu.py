@@ -35,12 +35,12 @@ def gelu(numbers: tuple[float, ...]) -> Model:
 def numbers() -> np.ndarray:
     """Any float32 by its bits, those around which something overflows, and the ends."""
     rng = np.random.default_rng(1)
-    found = rng.integers(0, 2**32, COUNT, dtype=np.uint32).view(np.float32)
+    result = rng.integers(0, 2**32, COUNT, dtype=np.uint32).view(np.float32)
     special = [NAN, INF, -INF, 0.0, -0.0, MAX, -MAX, 3e38, -3e38, MAX / 2, 1e-45, 1e-38]
     edges = 2.0 ** np.arange(30, 128, 0.125)
     both = np.concatenate([special, edges, -edges, rng.normal(size=5000) * 3]).astype(np.float32)
-    found[: len(both)] = both
-    return found
+    result[: len(both)] = both
+    return result
 
 
 @pytest.mark.parametrize("constants", [*ORDINARY, *OTHERS], ids=str)
@@ -48,12 +48,12 @@ def test_any_number(constants: tuple[float, ...], monkeypatch: pytest.MonkeyPatc
     model, x = gelu(constants), numbers()
     acts = "fuse_gelu" in [done.name for done in explain(model).passes]
     assert acts == (constants in ORDINARY)
-    found = {}
+    result = {}
     for name in tiers():
         with tier(name):
-            found[name] = model.compile("nnapi-cpu").run(x)
+            result[name] = model.compile("nnapi-cpu").run(x)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
-    for name, with_it in found.items():
+    for name, with_it in result.items():
         with tier(name):
             without = model.compile("nnapi-cpu").run(x)
         same = (with_it.view(np.uint32) == without.view(np.uint32)) | (

@@ -1,8 +1,10 @@
 """How matrix products are shared out into tiles."""
 
+import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.lowering.gemm import _row_table, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MAX_TILES, Work, split
 
 
@@ -23,13 +25,13 @@ def test_tiles_cover_the_product_once(tier, rows, depth, columns):
     tiling = TIERS[tier].tiling
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
-    given = work(rows, depth, columns, tile_rows, width)
-    tiles, fields = split(given, width, tiling)
+    values = work(rows, depth, columns, tile_rows, width)
+    tiles, fields = split(values, width, tiling)
     blocks = tiles // fields["groups"]
     assert tiles == blocks * fields["groups"]
-    assert (blocks - 1) * fields["block_tiles"] < given.row_tiles <= blocks * fields["block_tiles"]
+    assert (blocks - 1) * fields["block_tiles"] < values.row_tiles <= blocks * fields["block_tiles"]
     groups, share = fields["groups"], fields["group_panels"]
-    assert (groups - 1) * share < given.panels <= groups * share
+    assert (groups - 1) * share < values.panels <= groups * share
 
 
 def test_what_is_small_has_one_tile_and_what_is_large_several():
@@ -44,3 +46,33 @@ def test_what_is_small_has_one_tile_and_what_is_large_several():
 
 def test_rows_that_a_tile_divides_leave_nothing_idle():
     assert [TIERS["v4"].tiling.tile_rows(n) for n in (1, 4, 6, 49, 64)] == [1, 4, 6, 7, 6]
+
+
+def test_remembered_blockings_are_those_of_their_own_product():
+    random = np.random.default_rng(3)
+    seen = []
+    for _ in range(100):
+        tiling = TIERS[random.choice(list(TIERS))].tiling
+        rows, depth, columns = (int(2 ** random.uniform(0, 14)) for _ in range(3))
+        tile_rows = tiling.tile_rows(rows)
+        width = tiling.panel_columns(tile_rows)
+        given = work(rows, depth, columns, tile_rows, width)
+        seen += [(given, lanes, each.tiling) for lanes in (16, 1024) for each in TIERS.values()]
+    split.cache_clear()
+    for product in [*seen[:100], *seen, *seen[-200:]]:
+        assert split(*product) == split.__wrapped__(*product)
+    assert split.cache_info().hits >= 200
+
+
+def test_remembered_tables_are_those_of_their_own_rows():
+    random = np.random.default_rng(4)
+    _row_table.cache_clear()
+    for _ in range(600):
+        tile_rows = int(random.integers(1, 7))
+        count, row_bytes = (int(random.integers(1, 9)) for _ in range(2))
+        rows = consecutive_rows(None, count, row_bytes, tile_rows)
+        first = [row * row_bytes for row in range(tile_rows)]
+        tail = count - (rows.image_tiles - 1) * tile_rows
+        last = [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
+        assert np.frombuffer(rows.table, np.int64).tolist() == first + last
+    assert _row_table.cache_info().hits >= 200

@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.lowering import strided
-from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.single import Single
-from tests.single import Value, execute, i32
+from tests.drivers.cpu.elements import close, same_outputs
+from tests.single import Value, i32
 
 SAME, VALID = 1, 2
 VARIANTS = ("f32", "f16", "qu8", "qu8_qc8", "qs8", "qs8_qc8")
@@ -40,19 +38,15 @@ def operands_of(variant: str, image: Any, filter: Any) -> tuple[list[Value], Val
     return [values, weights, bias], make(None, 0.06 * np.sqrt(np.prod(filter[1:])), low + 128)
 
 
-def check(variant: str, type: Op, image: Any, filter: Any, tail: Any, **how: Any) -> None:
-    """Both devices agree."""
+def check(
+    variant: str, type: Op, image: Any, filter: Any, tail: Any, dynamic: Any = (),
+    misaligned: int = 0,
+) -> None:  # fmt: skip
+    """Both devices agree; quantized numbers are equal."""
     operands, output = operands_of(variant, image, filter)
     operands += tail
-    (expected,) = execute(ReferenceDevice(), type, operands, [output])
-    run = Single(CpuDevice(), type, operands, output, expected.shape, **how)
-    found = run.checked()
-    if variant in ("f32", "f16"):
-        tolerance = 1e-5 if variant == "f32" else 5e-3
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
-    else:
-        assert np.abs(found.astype(int) - expected).max() <= 1
-        assert (found != expected).sum() <= max(1, 0.02 * found.size)
+    tolerance = 1e-5 if variant == "f32" else 5e-3
+    close(type, operands, output, tolerance, tolerance, dynamic, misaligned)
 
 
 GROUPS = (
@@ -134,8 +128,4 @@ def test_what_is_not_finite_stays_where_it_is_seen(stride):
     ):
         operands = [single.f32(image), single.f32(np.full(filter, 0.5))]
         operands += [single.f32(np.ones(filter[0])), *tail]
-        found, expected = (
-            execute(device, type, operands, [single.f32()])[0]
-            for device in (CpuDevice(), ReferenceDevice())
-        )
-        np.testing.assert_array_equal(found, expected)
+        same_outputs(type, operands, [single.f32()])

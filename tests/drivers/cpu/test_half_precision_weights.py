@@ -1,4 +1,4 @@
-"""Weights that are kept as float16: where a model allows it, within its tolerance, and told of."""
+"""Weights stored as float16: only where a model allows it, within its tolerance, and reported."""
 
 import mmap
 from collections.abc import Callable, Sequence
@@ -81,14 +81,14 @@ def rnn(relaxed: bool = True) -> Model:
     return finished(model, y, relaxed)
 
 
-def told(model: Model) -> list[str]:
+def messages(model: Model) -> list[str]:
     return [done.what for done in explain(model).passes if done.name == NAME]
 
 
 def runs(model: Model, device: str = "nnapi-cpu") -> list[np.ndarray]:
     (given,) = model.input_operands
-    found = model.compile(device).run(normal(6, *given.dimensions))
-    return [*found] if isinstance(found, tuple | list) else [found]
+    result = model.compile(device).run(normal(6, *given.dimensions))
+    return [*result] if isinstance(result, tuple | list) else [result]
 
 
 BUILDERS = [
@@ -106,19 +106,19 @@ def test_it_acts_where_it_is_allowed(
     build: Callable[[bool], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = build(True)
-    assert "are kept as float16" in told(model)[0]
-    found = runs(model)
-    for one, other in zip(found, runs(model, "nnapi-reference"), strict=True):
+    assert "are kept as float16" in messages(model)[0]
+    result = runs(model)
+    for one, other in zip(result, runs(model, "nnapi-reference"), strict=True):
         np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
     for threads in ("1", "5"):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", threads)
-        np.testing.assert_equal(runs(model), found)
+        np.testing.assert_equal(runs(model), result)
     plain = build(False)
-    assert not told(plain)
+    assert not messages(plain)
     exact = runs(plain)
-    assert not np.array_equal(exact[0], found[0])
+    assert not np.array_equal(exact[0], result[0])
     monkeypatch.setenv("NNAPI_SHIM_PASSES", f"-{NAME}")
-    assert not told(model)
+    assert not messages(model)
     np.testing.assert_equal(runs(model), exact)
     np.testing.assert_equal(runs(plain), exact)
 
@@ -134,24 +134,24 @@ def test_what_float16_cannot_hold_stays(weight: float, others: float) -> None:
     weights[7] = others / SIZE
     weights[7, 5] = weight
     model = product(weights)
-    assert not told(model)
+    assert not messages(model)
     np.testing.assert_equal(runs(model), runs(product(weights, relaxed=False)))
 
 
 @pytest.mark.parametrize("shape", [[], [0, 0, SIZE], [3, 0, 0]], ids=str)
 def test_weights_of_sequences_whose_number_is_not_known_stay(shape: list[int]) -> None:
     model = lstm(shape=shape)
-    assert not told(model)
+    assert not messages(model)
     x = normal(6, 3, 1, SIZE)
-    found, expected = (model.compile(d).run(x) for d in ("nnapi-cpu", "nnapi-reference"))
-    for one, other in zip(found, expected, strict=True):
+    result, expected = (model.compile(d).run(x) for d in ("nnapi-cpu", "nnapi-reference"))
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def test_more_rows_and_small_weights_stay() -> None:
-    assert not told(product(matrix(1), rows=2))
-    assert not told(product(matrix(1, 256, 256)))
-    assert not told(lstm(batches=2))
+    assert not messages(product(matrix(1), rows=2))
+    assert not messages(product(matrix(1, 256, 256)))
+    assert not messages(lstm(batches=2))
 
 
 @needs_instruction
@@ -172,7 +172,7 @@ def test_what_begins_at_the_same_place_is_looked_at_apart(tmp_path: Path) -> Non
         model.runtime.set_operand_value_from_memory(values.index, memory, 0, length)
         results.append(model.fully_connected(x, values, normal(rows, rows)))
     finished(model, results)
-    assert len(told(model)) == 1
+    assert len(messages(model)) == 1
     _, whole = runs(model)
     exact = normal(6, 1, SIZE) @ weights.T + normal(2 * SIZE, 2 * SIZE)
     np.testing.assert_allclose(whole, exact, rtol=1e-5, atol=1e-5)
@@ -198,10 +198,10 @@ def test_other_types_at_the_same_place_stay(tmp_path: Path) -> None:
         given.append(np.zeros((1, SIZE), dtype))
         given[-1][0, 0] = 1
     finished(model, results)
-    assert len(told(model)) == 1
-    found, expected = (model.compile(d).run(*given) for d in ("nnapi-cpu", "nnapi-reference"))
-    np.testing.assert_allclose(found[0], expected[0], rtol=TOLERANCE, atol=TOLERANCE)
-    np.testing.assert_array_equal(found[1], expected[1])
+    assert len(messages(model)) == 1
+    result, expected = (model.compile(d).run(*given) for d in ("nnapi-cpu", "nnapi-reference"))
+    np.testing.assert_allclose(result[0], expected[0], rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_array_equal(result[1], expected[1])
 
 
 @needs_instruction
@@ -215,14 +215,14 @@ def test_none_but_0_becomes_0() -> None:
     model = Model()
     x = model.input(F32, [1, SIZE])
     model = finished(model, model.fully_connected(x, weights, normal(2, SIZE)))
-    assert told(model)
+    assert messages(model)
     given = np.ones((1, SIZE), np.float32)
     given[0, 5] = np.inf
-    found = model.compile("nnapi-cpu").run(given)
-    assert found[0, 3] < -3e38  # what an activation makes of it
-    assert np.isnan(found[0, 9])
+    result = model.compile("nnapi-cpu").run(given)
+    assert result[0, 3] < -3e38  # what an activation makes of it
+    assert np.isnan(result[0, 9])
     expected = model.compile("nnapi-reference").run(given)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
 
 
 @needs_instruction

@@ -54,8 +54,8 @@ def test_a_table_is_not_copied(operation, table):
     model.finish()
     compiled = [Compilation(model, devices=["nnapi-cpu"]) for _ in range(2)]
     for each in compiled:
-        found = each.run(np.array([77, 0, ROWS - 1], np.int32))
-        np.testing.assert_array_equal(found[:, 5], [78, 1, ROWS])
+        result = each.run(np.array([77, 0, ROWS - 1], np.int32))
+        np.testing.assert_array_equal(result[:, 5], [78, 1, ROWS])
     assert own_bytes() - before < OTHER < TABLE_BYTES / 4
 
 
@@ -68,8 +68,8 @@ def test_an_addend_is_not_copied(table):
     model.finish()
     before = own_bytes()
     compiled = Compilation(model, devices=["nnapi-cpu"])
-    found = compiled.run(x)
-    assert found[77 * DEPTH] == 79
+    result = compiled.run(x)
+    assert result[77 * DEPTH] == 79
     assert own_bytes() - before < TABLE_BYTES + OTHER  # the result
 
 
@@ -82,7 +82,7 @@ def test_a_filter_is_packed_from_where_it_lies(table):
     model.outputs(model.fully_connected(x, values, np.zeros(columns, np.float32)))
     model.finish()
     before = own_bytes()
-    found = Compilation(model, devices=["nnapi-cpu"]).run(np.ones([3, DEPTH], np.float32))
-    assert found[2, 77] == 78 * DEPTH
+    result = Compilation(model, devices=["nnapi-cpu"]).run(np.ones([3, DEPTH], np.float32))
+    assert result[2, 77] == 78 * DEPTH
     packed = TABLE_BYTES // 4
     assert own_bytes() - before < packed + OTHER < 2 * packed

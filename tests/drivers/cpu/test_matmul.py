@@ -1,15 +1,13 @@
-"""FULLY_CONNECTED and BATCH_MATMUL on the CPU device against plain formulas."""
+"""FULLY_CONNECTED and BATCH_MATMUL on the CPU device against the reference device."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType
 from tests import single
-from tests.drivers.cpu import filters
-from tests.drivers.cpu.single import Single
+from tests.drivers.cpu.elements import close
 
 VARIANTS = ("f32", "f16", "qu8", "qs8")
 SHAPES = (
@@ -19,46 +17,30 @@ SHAPES = (
 
 
 def check(
-    batch: int, depth: int, units: int, variant: str, activation: int = 0, **how: Any
-) -> None:
-    """Compute on the device and compare."""
+    batch: int, depth: int, units: int, variant: str, activation: int = 0,
+    dynamic: tuple[int, ...] = (), misaligned: int = 0,
+) -> None:  # fmt: skip
+    """Both devices agree; quantized numbers are equal."""
     random = np.random.default_rng(batch * depth + units)
-    quantization = None
+    make = getattr(single, variant)
     if variant in ("f32", "f16"):
-        dtype, make = (np.float32, single.f32) if variant == "f32" else (np.float16, single.f16)
         shapes = ((batch, depth), (units, depth), (units,))
-        image, weights, bias = (random.uniform(-1, 1, s).astype(dtype) for s in shapes)
-        operands = [make(image), make(weights), make(bias)]
-        output = make()
+        operands, output = [make(random.uniform(-1, 1, shape)) for shape in shapes], make()
     else:
-        lowest, highest = (0, 255) if variant == "qu8" else (-128, 127)
-        make = single.qu8 if variant == "qu8" else single.qs8
-        image = random.integers(lowest, highest + 1, (batch, depth))
-        weights = random.integers(lowest, highest + 1, (units, depth))
-        bias = random.integers(-3000, 3000, units)
-        zeros = random.integers(lowest, highest + 1, 2)
-        in_scale, scale, out = 0.043, np.float32(0.0023), (0.37, lowest + 100, lowest, highest)
-        bias_scale = float(np.float32(np.float32(in_scale) * scale))
+        low = 0 if variant == "qu8" else -128
+        zeros = random.integers(low, low + 256, 2).tolist()
         operands = [
-            make(image, in_scale, int(zeros[0])), make(weights, scale, int(zeros[1])),
-            single.i32(bias, bias_scale),
-        ]  # fmt: skip
-        output = make(None, out[0], out[1])
-        image, weights = image - zeros[0], weights - zeros[1]
-        quantization = in_scale, scale, out
-    wanted = image.astype(float) @ weights.astype(float).T + bias
-    run = Single(
-        CpuDevice(), OperationType.FULLY_CONNECTED, [*operands, activation], output,
-        wanted.shape, **how,
-    )  # fmt: skip
-    found = run.checked()
-    if quantization is None:
-        tolerance = 3e-5 if variant == "f32" else 2e-3
-        wanted = filters.activated(wanted, activation)
-        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
-    else:
-        wanted = filters.requantized(wanted, *quantization, activation)
-        assert np.abs(found.astype(int) - wanted).max() <= 1
+            make(random.integers(low, low + 256, (batch, depth)), 0.043, zeros[0]),
+            make(random.integers(low, low + 256, (units, depth)), 0.0023, zeros[1]),
+            single.i32(
+                random.integers(-3000, 3000, units), float(np.float32(0.043) * np.float32(0.0023))
+            ),
+        ]
+        output = make(None, 0.37, low + 100)
+    operands.append(activation)
+    tolerance = 3e-5 if variant == "f32" else 2e-3
+    operation = OperationType.FULLY_CONNECTED
+    close(operation, operands, output, tolerance, tolerance, dynamic, misaligned)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -109,37 +91,18 @@ def test_batch_matmul(sizes: Any, adjoint: tuple[bool, bool], variant: str) -> N
     ]
     if variant in ("f32", "f16"):
         operands = [getattr(single, variant)(random.uniform(-1, 1, shape)) for shape in shapes]
-        output, zeros = getattr(single, variant)(), (0, 0)
+        output = getattr(single, variant)()
     elif variant == "i32":
         operands = [single.i32(random.integers(-(2**31), 2**31, shape)) for shape in shapes]
-        output, zeros = single.i32(), (0, 0)
+        output = single.i32()
     else:
-        zeros = tuple(random.integers(-128, 128, 2).tolist())
+        zeros = random.integers(-128, 128, 2).tolist()
         operands = [
             single.qs8(random.integers(-128, 128, shape), scale, zero)
             for shape, scale, zero in zip(shapes, (0.02, 0.03), zeros, strict=True)
         ]
         output = single.qs8(None, 0.6, -5)
-    lhs, rhs = (
-        np.swapaxes(values, -1, -2) if turned else values
-        for values, turned in zip(
-            (o.array.astype(np.float64 if variant[0] == "f" else np.int64) - zero
-             for o, zero in zip(operands, zeros, strict=True)),
-            adjoint, strict=True,
-        )
-    )  # fmt: skip
-    wanted = lhs @ rhs
+    tolerance = 1e-5 if variant == "f32" else 2e-3
     for dynamic in ((), (1,)):
-        found = Single(
-            CpuDevice(), OperationType.BATCH_MATMUL, [*operands, *adjoint], output, wanted.shape,
-            dynamic, misaligned=1,
-        ).checked()  # fmt: skip
-        if variant == "i32":
-            np.testing.assert_array_equal(found, wanted.astype(np.int32))
-        elif variant == "qs8":
-            raw = np.clip(np.round(wanted * 0.001) - 5, -128, 127)
-            assert np.abs(found - raw).max() <= 1
-            assert (found != raw).mean() <= 0.01 + 1 / raw.size
-        else:
-            tolerance = 1e-5 if variant == "f32" else 2e-3
-            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+        inputs = [*operands, *adjoint]
+        close(OperationType.BATCH_MATMUL, inputs, output, tolerance, tolerance, dynamic)

@@ -120,12 +120,12 @@ def test_they_give_what_they_give_alone(
     x.reshape(-1)[rng.permutation(x.size)[:number]] = np.resize(SPECIAL, number)
     expected = model.compile("nnapi-reference").run(x)
     assert not np.isnan(expected).any()
-    found = {}
+    result = {}
     for name in tiers():
         with tier(name):
-            found[name] = model.compile("nnapi-cpu").run(x)
+            result[name] = model.compile("nnapi-cpu").run(x)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-fuse_activations")
-    for name, with_it in found.items():
+    for name, with_it in result.items():
         with tier(name):
             without = model.compile("nnapi-cpu").run(x)
         np.testing.assert_array_equal(with_it, without, err_msg=name)

@@ -15,6 +15,7 @@ import pytest
 from nnapi_shim import Compilation, Model
 from nnapi_shim.drivers.cpu.compile import graph_lowering, packing
 from nnapi_shim.drivers.cpu.program import native_task
+from tests.waiting import HANGS_S
 
 
 def product(seed):
@@ -117,13 +118,17 @@ def masks():
 
 @pytest.mark.own_process
 def test_signals_are_the_programs():
-    before = masks()
-    thread = native_task.NativeTask(*usleep(300_000))
-    seen = set()
-    while found := [mask for number, mask in masks().items() if number not in before]:
-        seen.update(found)  # the C library blocks all of them until the thread begins
+    before, library, posted = masks(), ctypes.CDLL(None), ctypes.create_string_buffer(64)
+    assert library.sem_init(posted, 0, 0) == 0
+    waits = ctypes.cast(library.sem_wait, ctypes.c_void_p).value
+    thread = native_task.NativeTask(waits, ctypes.addressof(posted), posted)
+    blocked, end = -1, time.monotonic() + HANGS_S
+    while blocked >> (signal.SIGSEGV - 1) & 1 and time.monotonic() < end:
+        # The C library blocks all of them until the thread begins.
+        others = [mask for number, mask in masks().items() if number not in before]
+        blocked = min(others, default=-1)
+    assert library.sem_post(posted) == 0
     assert thread.result() == 0
-    blocked = min(seen)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGUSR1, signal.SIGCHLD):
         assert blocked >> (number - 1) & 1
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT):

@@ -1,4 +1,4 @@
-"""Passes over a graph: each acts, is told of, can be left out, and changes no result."""
+"""Passes over a graph: each acts, is reported, can be disabled, and changes no result."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import nnapi_shim
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.passes import NAMES
-from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LONGEST
+from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LEAST, LONGEST, MOST
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.explain import explain
 
@@ -267,7 +267,7 @@ def exact_halves(model: Model) -> Any:
 
 
 class Case(NamedTuple):
-    """A model in which a pass has something to do, and the operations that it is told of."""
+    """A model that a pass rewrites, and the operations that its report names."""
 
     build: Callable[[Model], Any]
     name: str
@@ -473,14 +473,22 @@ def layer_norm(length: int, least: float = 1e-5, gain: float = 1.0) -> set[str]:
     return {done.name for done in explain(model).passes}
 
 
-@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
+@pytest.mark.parametrize(
+    ("least", "gain"),
+    [(0.0, 1.0), (LEAST / 2, 1.0), (MOST * 2, 1.0), (np.nan, 1.0), (1e-5, 1e30), (1e-5, np.inf)],
+)
 def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
-    """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
+    """Separate steps clamp infinite results; the fused step does not."""
     assert "fuse_layer_norm" not in layer_norm(5, least, gain)
 
 
+@pytest.mark.parametrize("least", [LEAST, MOST])
+def test_layer_norm_at_its_bounds_is_one_step(least: float) -> None:
+    assert "fuse_layer_norm" in layer_norm(5, least)
+
+
 def test_layer_norm_of_long_rows_stays() -> None:
-    """Its steps look at the clock within a row."""
+    """The fused step checks the deadline only between rows."""
     assert "fuse_layer_norm" in layer_norm(LONGEST)
     assert "fuse_layer_norm" not in layer_norm(LONGEST + 1)
 
@@ -507,7 +515,7 @@ def test_unknown_dimensions_are_left_to_the_run() -> None:
 
 
 def test_operations_whose_inputs_only_a_run_knows() -> None:
-    """What they give cannot be told from what is declared, be it declared as it is or not."""
+    """Their output shapes follow from input values, whether the declared shapes agree or not."""
     for declared, works in ((5, True), (4, False)):
         with Model() as model:
             x, z = model.input(F32, None), model.add_operand(F32, [declared])

@@ -78,9 +78,9 @@ USES = [use for use in QUANTIZED_USES if use.operation.type.name in OPERATIONS]
 
 @pytest.mark.parametrize("use", USES, ids=str)
 def test_quantized_results_are_those_of_the_reference(use, chosen):
-    found = worst(use, 6, on=[PORTABLE])
-    assert found[PORTABLE].computed
-    assert found[PORTABLE].difference == 0, line(use, found)
+    result = worst(use, 6, on=[PORTABLE])
+    assert result[PORTABLE].computed
+    assert result[PORTABLE].difference == 0, line(use, result)
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason="the conformance vectors are not there")

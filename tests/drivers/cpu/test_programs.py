@@ -110,8 +110,8 @@ def test_a_declared_size_wins_over_a_computed_0_and_there_is_no_data(device, pla
     if place == "reshaped":
         shape = graph.constant(np.array([4], np.int32), T.TENSOR_INT32)
         graph.operation(O.RESHAPE, [last, shape], [4], output=True)
-    given, buffer = np.ones((1, 2, 2, 1), np.float32), np.full(4, 7, np.float32)
-    result = graph.prepare(device).execute(graph.request([given], [buffer]), False, None, 0)
+    values, buffer = np.ones((1, 2, 2, 1), np.float32), np.full(4, 7, np.float32)
+    result = graph.prepare(device).execute(graph.request([values], [buffer]), False, None, 0)
     assert result.output_shapes[0].dimensions == ((4,) if place == "reshaped" else (1, 2, 2, 1))
     np.testing.assert_array_equal(buffer, 0)
 
@@ -122,13 +122,13 @@ def test_a_long_chain_in_place(device):
     last = x
     for step in range(30):
         last = graph.operation(O.ADD, [last, x, none], [4], output=step == 29)
-    given, buffer = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    values, buffer = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     execution = graph.prepare(device).createReusableExecution(
-        graph.request([given], [buffer]), False, 0
+        graph.request([values], [buffer]), False, 0
     )
     for _ in range(2):
         execution.compute(None)
-        np.testing.assert_array_equal(buffer, given * 31)
+        np.testing.assert_array_equal(buffer, values * 31)
 
 
 def test_an_operand_that_is_read_again_is_not_overwritten(device):
@@ -138,9 +138,9 @@ def test_an_operand_that_is_read_again_is_not_overwritten(device):
     b = graph.operation(O.RELU, [a], [64])
     c = graph.operation(O.MUL, [b, b, none], [64])
     graph.operation(O.ADD, [c, a, none], [64], output=True)
-    given, buffer = np.linspace(-3, 3, 64, dtype=np.float32), np.zeros(64, np.float32)
-    graph.prepare(device).execute(graph.request([given], [buffer]), False, None, 0)
-    a = given + given
+    values, buffer = np.linspace(-3, 3, 64, dtype=np.float32), np.zeros(64, np.float32)
+    graph.prepare(device).execute(graph.request([values], [buffer]), False, None, 0)
+    a = values + values
     np.testing.assert_allclose(buffer, np.maximum(a, 0) ** 2 + a, rtol=1e-6)
 
 
@@ -152,11 +152,11 @@ def test_reshaped_memory_is_shared_and_not_overwritten(device):
     flat = graph.operation(O.RESHAPE, [a, shape], [3, 4])
     graph.operation(O.RELU, [flat], [3, 4], output=True)
     graph.operation(O.ADD, [a, x, none], [2, 6], output=True)
-    given = np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 6)
+    values = np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 6)
     buffers = [np.zeros((3, 4), np.float32), np.zeros((2, 6), np.float32)]
-    graph.prepare(device).execute(graph.request([given], buffers), False, None, 0)
-    np.testing.assert_allclose(buffers[0], np.maximum(2 * given, 0).reshape(3, 4))
-    np.testing.assert_allclose(buffers[1], 3 * given)
+    graph.prepare(device).execute(graph.request([values], buffers), False, None, 0)
+    np.testing.assert_allclose(buffers[0], np.maximum(2 * values, 0).reshape(3, 4))
+    np.testing.assert_allclose(buffers[1], 3 * values)
 
 
 def reshape_by_input():
@@ -169,26 +169,26 @@ def reshape_by_input():
 
 def test_a_value_that_decides_a_shape_may_change_between_runs(device):
     graph = reshape_by_input()
-    given, shape = np.arange(12, dtype=np.float32), np.array([3, 4], np.int32)
+    values, shape = np.arange(12, dtype=np.float32), np.array([3, 4], np.int32)
     buffer = np.zeros(12, np.float32)
     execution = graph.prepare(device).createReusableExecution(
-        graph.request([given, shape], [buffer]), False, 0
+        graph.request([values, shape], [buffer]), False, 0
     )
     for wanted in ([3, 4], [2, 6], [12, 1], [3, 4]):
         shape[:] = wanted
         buffer[:] = -1
         result = execution.compute(None)
         assert list(result.output_shapes[0].dimensions) == wanted
-        np.testing.assert_array_equal(buffer, given)
+        np.testing.assert_array_equal(buffer, values)
 
 
 def test_a_bad_value_fails_the_run_and_not_the_preparation(device):
     graph = reshape_by_input()
-    given, shape = np.arange(12, dtype=np.float32), np.array([5, 5], np.int32)
+    values, shape = np.arange(12, dtype=np.float32), np.array([5, 5], np.int32)
     buffer = np.full(12, 7, np.float32)
     prepared = graph.prepare(device)
     with pytest.raises(NnapiError, match=r"RESHAPE \(operation 0\)") as caught:
-        prepared.execute(graph.request([given, shape], [buffer]), False, None, 0)
+        prepared.execute(graph.request([values, shape], [buffer]), False, None, 0)
     assert caught.value.code is ResultCode.OP_FAILED
     assert (buffer == 7).all()
 
@@ -209,11 +209,11 @@ def computed_shape():
 
 def test_a_shape_that_the_model_computes(device):
     graph = computed_shape()
-    given = np.linspace(-2, 2, 12, dtype=np.float32)
+    values = np.linspace(-2, 2, 12, dtype=np.float32)
     a, b = np.array([1, 2], np.int32), np.array([1, 4], np.int32)
     buffers = [np.zeros(12, np.float32), np.zeros(12, np.float32)]
     execution = graph.prepare(device).createReusableExecution(
-        graph.request([given, a, b], buffers), False, 0
+        graph.request([values, a, b], buffers), False, 0
     )
     for first in (1, 2):
         a[0], b[1] = first, (4 if first == 1 else 2)
@@ -221,17 +221,17 @@ def test_a_shape_that_the_model_computes(device):
         a[1] = 12 // (a[0] + b[0]) - b[1]
         result = execution.compute(None)
         assert result.output_shapes[0].dimensions == tuple(a + b)
-        np.testing.assert_allclose(buffers[0], np.maximum(2 * given, 0))
-        np.testing.assert_allclose(buffers[1], 2 * given * given)
+        np.testing.assert_allclose(buffers[0], np.maximum(2 * values, 0))
+        np.testing.assert_allclose(buffers[1], 2 * values * values)
 
 
 def test_a_short_buffer_behind_a_computed_shape_is_not_written_past(device):
     graph = computed_shape()
-    given = np.ones(12, np.float32)
+    values = np.ones(12, np.float32)
     a, b = np.array([1, 2], np.int32), np.array([1, 4], np.int32)
     memory = np.full(24, 7, np.float32)
     buffers = [memory[:11], np.zeros(12, np.float32)]
-    result = graph.prepare(device).execute(graph.request([given, a, b], buffers), False, None, 0)
+    result = graph.prepare(device).execute(graph.request([values, a, b], buffers), False, None, 0)
     assert result.status is ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
     assert result.output_shapes[0].dimensions == (2, 6)
     assert not result.output_shapes[0].is_sufficient
@@ -244,9 +244,9 @@ def test_programs_of_many_shapes(device):
     graph.operation(O.ADD, [x, x, none], [0], output=True)
     prepared = graph.prepare(device)
     for size in [*range(1, 40), *range(39, 0, -1)]:
-        given, buffer = np.arange(size, dtype=np.float32), np.zeros(size, np.float32)
-        prepared.execute(graph.request([given], [buffer]), False, None, 0)
-        np.testing.assert_array_equal(buffer, 2 * given)
+        values, buffer = np.arange(size, dtype=np.float32), np.zeros(size, np.float32)
+        prepared.execute(graph.request([values], [buffer]), False, None, 0)
+        np.testing.assert_array_equal(buffer, 2 * values)
 
 
 def test_a_shape_that_is_an_output_of_the_model(device):
@@ -254,11 +254,11 @@ def test_a_shape_that_is_an_output_of_the_model(device):
     x, a = graph.input([4]), graph.input([2], T.TENSOR_INT32)
     shape = graph.operation(O.ADD, [a, a, graph.none()], [2], T.TENSOR_INT32, output=True)
     graph.operation(O.RESHAPE, [x, shape], [], output=True)
-    given, half = np.arange(4, dtype=np.float32), np.array([1, 1], np.int32)
+    values, half = np.arange(4, dtype=np.float32), np.array([1, 1], np.int32)
     buffers = [np.zeros(2, np.int32), np.zeros(4, np.float32)]
-    graph.prepare(device).execute(graph.request([given, half], buffers), False, None, 0)
+    graph.prepare(device).execute(graph.request([values, half], buffers), False, None, 0)
     assert list(buffers[0]) == [2, 2]
-    np.testing.assert_array_equal(buffers[1], given)
+    np.testing.assert_array_equal(buffers[1], values)
 
 
 def test_the_deadline_of_a_run_is_not_that_of_the_next():
@@ -266,8 +266,8 @@ def test_the_deadline_of_a_run_is_not_that_of_the_next():
     x = graph.input([4])
     graph.operation(O.RELU, [x], [4], output=True)
     model = graph.prepare(CpuDevice())
-    given, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
-    request = graph.request([given], [buffer])
+    values, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
+    request = graph.request([values], [buffer])
     with suppress(NnapiError):  # the machine may be busy for so long
         model.execute(request, False, time.monotonic_ns() + 10**7, 0)
     time.sleep(0.02)

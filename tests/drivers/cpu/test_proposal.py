@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.drivers.cpu.boxes import crowd, refused, same
+from tests.drivers.cpu.boxes import crowd
+from tests.drivers.cpu.elements import refused, same_outputs
 from tests.single import f32, i32
 
 OUTPUTS = [f32(), f32(), i32(), i32()]
@@ -24,16 +25,16 @@ def boxes(count, classes, kernel=0, limit=-1, threshold=0.1, lowest=0.05, steps=
 @pytest.mark.parametrize(("count", "classes"), [(1, 2), (3, 50), (25, 18), (200, 4)])
 def test_boxes(count, classes, limit, kernel):
     """Fewer and more classes than tiles; lists sorted by insertion and by digits."""
-    found = same(Op.BOX_WITH_NMS_LIMIT, boxes(count, classes, kernel, limit), OUTPUTS)
-    assert limit == 0 or len(found[0]) or count < 3
+    result = same_outputs(Op.BOX_WITH_NMS_LIMIT, boxes(count, classes, kernel, limit), OUTPUTS)
+    assert limit == 0 or len(result[0]) or count < 3
 
 
 @pytest.mark.parametrize("kernel", range(3))
 def test_negative_scores_rise_when_they_are_lowered(kernel):
     """What is selected later may have a higher score."""
     inputs = boxes(60, 4, kernel, threshold=-1.0, lowest=-2.0)
-    found = same(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
-    assert (found[0] < 0).any()
+    result = same_outputs(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
+    assert (result[0] < 0).any()
 
 
 @pytest.mark.parametrize("kernel", range(3))
@@ -41,13 +42,13 @@ def test_boxes_without_area(kernel):
     """Their IoU is NaN, and so is a score that is multiplied by it."""
     inputs = boxes(30, 3, kernel, lowest=0.0)
     inputs[1] = f32(np.tile([5, 5, 5, 5], (30, 3)))
-    same(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
+    same_outputs(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
 
 
 def test_no_rois():
     inputs = boxes(0, 3)
-    found = same(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
-    assert [array.shape for array in found] == [(0,), (0, 4), (0,), (0,)]
+    result = same_outputs(Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
+    assert [array.shape for array in result] == [(0,), (0, 4), (0,), (0,)]
 
 
 @pytest.mark.parametrize("row", [0, 19, 39])
@@ -80,20 +81,20 @@ def proposals(height, width, count, pre=0, post=-1, batches=1, nchw=False):
 @pytest.mark.parametrize("limits", [(0, -1), (50, -1), (0, 9), (50, 9), (10**9, 10**9), (0, 0)])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 8, 1), (5, 5, 1), (9, 11, 4)])
 def test_proposals(sizes, limits):
-    same(Op.GENERATE_PROPOSALS, proposals(*sizes, *limits), OUTPUTS[:3])
+    same_outputs(Op.GENERATE_PROPOSALS, proposals(*sizes, *limits), OUTPUTS[:3])
 
 
 @pytest.mark.parametrize("nchw", [False, True])
 def test_proposals_of_several_images(nchw):
-    found = same(Op.GENERATE_PROPOSALS, proposals(6, 7, 3, 40, 9, 4, nchw), OUTPUTS[:3])
-    assert set(found[2]) == {0, 1, 2, 3}
+    result = same_outputs(Op.GENERATE_PROPOSALS, proposals(6, 7, 3, 40, 9, 4, nchw), OUTPUTS[:3])
+    assert set(result[2]) == {0, 1, 2, 3}
 
 
 def test_proposals_where_one_image_has_none():
     inputs = proposals(6, 7, 3, batches=3)
     inputs[3].array[1] = 0
-    found = same(Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])
-    assert set(found[2]) == {0, 2}
+    result = same_outputs(Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])
+    assert set(result[2]) == {0, 2}
 
 
 def test_bad_proposals():

@@ -5,7 +5,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.drivers.cpu.elements import Quantized, random_tensor, tensor
+from tests.drivers.cpu.elements import VARIANTS, Quantized, close, random_tensor, same, tensor
 from tests.drivers.cpu.single import Single
 from tests.single import bool8, i32
 
@@ -21,62 +21,52 @@ every_case = pytest.mark.parametrize(("shape", "axes"), CASES, ids=str)
 QUANTIZED = Quantized(0.5, 131)
 
 
-def compute(type, given, axes, make, values):
-    """The outputs of a run, without dimensions kept; `values` has the wanted dimensions."""
-    keep_dims = 0 if type is Op.MEAN else False
-    shape = values.shape or (1,)
-    single = Single(
-        CpuDevice(), type, [given, i32(list(axes)), keep_dims], make, shape, misaligned=1
-    )
-    return single.checked().reshape(values.shape)
+def operands(type, values, axes):
+    """Inputs of a reduction that keeps no dimensions."""
+    return [values, i32(list(axes)), 0 if type is Op.MEAN else False]
+
+
+def compute(type, variant, values, axis):
+    """The outputs of a run over one axis of a matrix."""
+    inputs, shape = operands(type, tensor(variant, values), [axis]), (values.shape[1 - axis],)
+    return Single(CpuDevice(), type, inputs, tensor(variant), shape).checked()
 
 
 @every_case
 def test_sums_and_means(shape, axes):
     random = np.random.default_rng(len(str(shape)))
-    for variant in ("f32", "f16"):
-        given, x = random_tensor(variant, random, shape)
-        relative = {"f32": 2e-7, "f16": 1e-3}[variant]
-        for type, wanted in ((Op.REDUCE_SUM, x.sum(axes)), (Op.MEAN, x.mean(axes))):
-            found = compute(type, given, axes, tensor(variant), wanted)
-            np.testing.assert_allclose(found, wanted, rtol=relative, atol=1e-5 / len(shape))
-    for variant in ("qu8", "qs8"):
-        given, _ = random_tensor(variant, random, shape, QUANTIZED)
-        wanted = np.trunc(given.array.mean(axes, dtype=np.float64))
-        found = compute(Op.MEAN, given, axes, tensor(variant, None, QUANTIZED), wanted)
-        np.testing.assert_array_equal(found, wanted)
+    for variant in VARIANTS:
+        values = random_tensor(variant, random, shape, QUANTIZED)
+        relative, absolute = {"f32": 2e-7, "f16": 1e-3}.get(variant), 1e-5 / len(shape)
+        for type in (Op.MEAN,) if variant.startswith("q") else (Op.MEAN, Op.REDUCE_SUM):
+            output = tensor(variant, None, QUANTIZED)
+            close(type, operands(type, values, axes), output, relative, absolute)
 
 
 @every_case
-def test_extremes(shape, axes):
+@pytest.mark.parametrize("type", [Op.REDUCE_MAX, Op.REDUCE_MIN], ids=lambda type: type.name)
+def test_extremes(type, shape, axes):
     random = np.random.default_rng(len(str(shape)))
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        given, _ = random_tensor(variant, random, shape, QUANTIZED)
-        for type, wanted in (
-            (Op.REDUCE_MAX, given.array.max(axes)), (Op.REDUCE_MIN, given.array.min(axes)),
-        ):  # fmt: skip
-            found = compute(type, given, axes, tensor(variant, None, QUANTIZED), wanted)
-            np.testing.assert_array_equal(found, wanted)
+    for variant in VARIANTS:
+        values = random_tensor(variant, random, shape, QUANTIZED)
+        same(type, operands(type, values, axes), tensor(variant, None, QUANTIZED))
 
 
 @every_case
-def test_truth(shape, axes):
+@pytest.mark.parametrize("type", [Op.REDUCE_ALL, Op.REDUCE_ANY], ids=lambda type: type.name)
+def test_truth(type, shape, axes):
     random = np.random.default_rng(len(str(shape)))
     for share in (0.001, 0.999):
         values = np.where(random.random(shape) < share, random.integers(1, 256, shape), 0)
-        for type, wanted in ((Op.REDUCE_ALL, values.all(axes)), (Op.REDUCE_ANY, values.any(axes))):
-            found = compute(type, bool8(values), axes, bool8(), np.asarray(wanted))
-            np.testing.assert_array_equal(found, wanted)
+        same(type, operands(type, bool8(values), axes), bool8())
 
 
 @every_case
 def test_products(shape, axes):
     random = np.random.default_rng(len(str(shape)))
     values = np.float32(random.choice([-1, 1], shape) * random.uniform(0.97, 1.0309, shape))
-    wanted = values.prod(axes, dtype=np.float64)
-    given = tensor("f32", values)
-    found = compute(Op.REDUCE_PROD, given, axes, tensor("f32"), wanted)
-    np.testing.assert_allclose(found, wanted, rtol=2e-7)
+    inputs = operands(Op.REDUCE_PROD, tensor("f32", values), axes)
+    close(Op.REDUCE_PROD, inputs, tensor("f32"), 2e-7)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -92,9 +82,9 @@ def test_a_product_with_a_zero_is_zero(axis, length):
     if axis == 0:
         values = values.T.copy()
     for make in ("f32", "f16"):
-        found = compute(Op.REDUCE_PROD, tensor(make, values), [axis], tensor(make), wanted)
-        np.testing.assert_array_equal(found, wanted)
-        assert not np.signbit(found).any()
+        result = compute(Op.REDUCE_PROD, make, values, axis)
+        np.testing.assert_array_equal(result, wanted)
+        assert not np.signbit(result).any()
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -108,6 +98,5 @@ def test_extremes_of_numbers_that_are_not_finite(axis):
         for type, wanted in (
             (Op.REDUCE_MAX, [-most, -most, inf, 1, 1]), (Op.REDUCE_MIN, [most, -inf, most, 1, 1]),
         ):  # fmt: skip
-            shaped = np.float32(wanted)
-            found = compute(type, tensor(make, values), [axis], tensor(make), shaped)
-            np.testing.assert_array_equal(found, shaped)
+            result = compute(type, make, values, axis)
+            np.testing.assert_array_equal(result, np.float32(wanted))

@@ -55,11 +55,11 @@ def test_a_region_gives_what_its_steps_give(monkeypatch, joins):
         third = [first, second] if joins[0] == BESIDE else [first, first]
         last = graph.operation(O.MAXIMUM, third, SIZE)
     graph.operation(O.NEG, [last], SIZE, output=True)
-    given, expected, found = (
+    values, expected, result = (
         np.random.default_rng(3).normal(size=SIZE).astype(np.float32),
         *(np.zeros(SIZE, np.float32) for _ in range(2)),
     )
-    graph.prepare(CpuDevice()).execute(graph.request([given], [expected]), False, None, 0)
+    graph.prepare(CpuDevice()).execute(graph.request([values], [expected]), False, None, 0)
     joined(monkeypatch, *joins)
-    graph.prepare(CpuDevice()).execute(graph.request([given], [found]), False, None, 0)
-    np.testing.assert_array_equal(expected, found)
+    graph.prepare(CpuDevice()).execute(graph.request([values], [result]), False, None, 0)
+    np.testing.assert_array_equal(expected, result)

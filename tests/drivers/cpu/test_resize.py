@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.drivers.cpu.elements import random_tensor, tensor
-from tests.drivers.cpu.single import Single
+from tests.drivers.cpu.elements import VARIANTS, close, random_tensor, same, tensor
 
 FLAGS = [(False, False), (True, False), (False, True)]
 
@@ -20,38 +17,35 @@ IMAGES = [
 ]  # fmt: skip
 
 
-def outcomes(type, image, shape, flags, variant, nchw):
-    """What both devices make of a random image."""
-    random = np.random.default_rng(shape)
-    (batch, height, width, depth), (new_height, new_width) = image, shape
-    before, after = (batch, height, width, depth), (batch, new_height, new_width, depth)
-    if nchw:
-        before, after = (batch, depth, height, width), (batch, depth, new_height, new_width)
-    given, _ = random_tensor(variant, random, before)
-    inputs = [given, new_width, new_height, nchw, *flags]
-    return (
-        Single(device, type, inputs, tensor(variant), after, misaligned=1).checked()
-        for device in (CpuDevice(), ReferenceDevice())
-    )
+every_layout = pytest.mark.parametrize("nchw", [False, True], ids=["nhwc", "nchw"])
+every_flag = pytest.mark.parametrize(
+    "flags", FLAGS, ids=["plain", "align_corners", "half_pixel_centers"]
+)
+every_image = pytest.mark.parametrize(("image", "shape"), IMAGES)
 
 
-@pytest.mark.parametrize("nchw", [False, True], ids=["nhwc", "nchw"])
-@pytest.mark.parametrize("flags", FLAGS, ids=["plain", "align_corners", "half_pixel_centers"])
-@pytest.mark.parametrize(("image", "shape"), IMAGES)
+def inputs_of(image, shape, flags, variant, nchw):
+    """A random image, its new size and the flags."""
+    batch, height, width, depth = image
+    before = (batch, depth, height, width) if nchw else image
+    values = random_tensor(variant, np.random.default_rng(shape), before)
+    return [values, shape[1], shape[0], nchw, *flags]
+
+
+@every_layout
+@every_flag
+@every_image
 def test_nearest(image, shape, flags, nchw):
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        found, wanted = outcomes(Op.RESIZE_NEAREST_NEIGHBOR, image, shape, flags, variant, nchw)
-        np.testing.assert_array_equal(found, wanted)
+    for variant in VARIANTS:
+        inputs = inputs_of(image, shape, flags, variant, nchw)
+        same(Op.RESIZE_NEAREST_NEIGHBOR, inputs, tensor(variant))
 
 
-@pytest.mark.parametrize("nchw", [False, True], ids=["nhwc", "nchw"])
-@pytest.mark.parametrize("flags", FLAGS, ids=["plain", "align_corners", "half_pixel_centers"])
-@pytest.mark.parametrize(("image", "shape"), IMAGES)
+@every_layout
+@every_flag
+@every_image
 def test_bilinear(image, shape, flags, nchw):
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        found, wanted = outcomes(Op.RESIZE_BILINEAR, image, shape, flags, variant, nchw)
-        if variant in ("f32", "f16"):
-            precision = 2e-6 if variant == "f32" else 2**-10
-            np.testing.assert_allclose(found, wanted, rtol=precision, atol=precision)
-        else:
-            np.testing.assert_array_equal(found, wanted)
+    for variant in VARIANTS:
+        precision = 2e-6 if variant == "f32" else 2**-10
+        inputs = inputs_of(image, shape, flags, variant, nchw)
+        close(Op.RESIZE_BILINEAR, inputs, tensor(variant), precision, precision)

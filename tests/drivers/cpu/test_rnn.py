@@ -15,9 +15,9 @@ TANH = 4
 
 def compare(type, operands, outputs, tolerance):
     """The CPU device against the reference device."""
-    found = execute(CpuDevice(), type, operands, outputs)
+    result = execute(CpuDevice(), type, operands, outputs)
     expected = execute(ReferenceDevice(), type, operands, outputs)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(result, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 

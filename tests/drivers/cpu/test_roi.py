@@ -9,7 +9,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.drivers.cpu.boxes import refused, same
+from tests.drivers.cpu.elements import refused, same_outputs
 from tests.single import execute, f16, f32, i32, qs8, qu8, tensor
 
 TYPES = {"f32": f32, "f16": f16, "qu8": qu8, "qs8": qs8}
@@ -39,7 +39,7 @@ def regions(variant, count, depth, nchw, ratios):
 @pytest.mark.parametrize("variant", TYPES)
 def test_pooling(variant, depth, nchw):
     inputs = regions(variant, 20, depth, nchw, [])
-    same(Op.ROI_POOLING, inputs, [TYPES[variant]()])
+    same_outputs(Op.ROI_POOLING, inputs, [TYPES[variant]()])
 
 
 @pytest.mark.parametrize("ratios", [(0, 0), (1, 3), (2, 0)])
@@ -49,10 +49,10 @@ def test_pooling(variant, depth, nchw):
 def test_align(variant, depth, nchw, ratios):
     inputs = regions(variant, 20, depth, nchw, ratios)
     output = TYPES[variant](None, 0.75, 3) if variant.startswith("q") else TYPES[variant]()
-    (found,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
+    (result,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
     (wanted,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
     tolerance = {"f32": 2e-5, "f16": 0.008}.get(variant, 0)
-    np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result.astype(float), wanted.astype(float), rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])
@@ -65,9 +65,7 @@ def test_many_samples_at_the_ends_of_the_type(variant, ratios):
         maps[..., 1] = np.random.default_rng(1).choice((low, high), maps.shape[:-1])
         inputs[0] = TYPES[variant](maps, 1.0, zero_point)
         output = TYPES[variant](None, 2.5, zero_point)
-        (found,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
-        (wanted,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
-        np.testing.assert_array_equal(found, wanted)
+        same_outputs(Op.ROI_ALIGN, inputs, [output])
 
 
 both = pytest.mark.parametrize("type", [Op.ROI_ALIGN, Op.ROI_POOLING], ids=lambda type: type.name)
@@ -76,9 +74,9 @@ both = pytest.mark.parametrize("type", [Op.ROI_ALIGN, Op.ROI_POOLING], ids=lambd
 @both
 def test_more_rois_than_tiles(type):
     inputs = regions("f32", 150, 4, False, [2, 2] if type is Op.ROI_ALIGN else [])
-    (found,) = execute(CpuDevice(), type, inputs, [f32()])
+    (result,) = execute(CpuDevice(), type, inputs, [f32()])
     (wanted,) = execute(ReferenceDevice(), type, inputs, [f32()])
-    np.testing.assert_allclose(found, wanted, atol=2e-5)
+    np.testing.assert_allclose(result, wanted, atol=2e-5)
 
 
 BAD = {
@@ -103,22 +101,22 @@ def test_bad_rois(type, case):
     inputs = regions("f32", 9, 4, False, [2, 2] if type is Op.ROI_ALIGN else [])
     box, image = inputs[1].array[8], inputs[2].array[8] = BAD[case]
     shown = re.escape("[" + ", ".join(f"{x:g}" for x in np.float32(box)) + "]")
-    told = f"box 8 of rois is {shown}; it must lie in the feature map of "
+    message = f"box 8 of rois is {shown}; it must lie in the feature map of "
     if image:
-        told = f"number 8 of batch_index is {image}; allowed are 0 to 2"
+        message = f"number 8 of batch_index is {image}; allowed are 0 to 2"
     elif not (box[0] <= box[2] and box[1] <= box[3]):
-        told = f"box 8 of rois is {shown}; x1 <= x2 and y1 <= y2 must hold"
-    refused(told, type, inputs, [f32()])
+        message = f"box 8 of rois is {shown}; x1 <= x2 and y1 <= y2 must hold"
+    refused(message, type, inputs, [f32()])
 
 
 def test_an_output_scale_that_is_too_small():
     inputs = regions("qu8", 9, 4, False, [1, 1])
     refused("output scale is too small", Op.ROI_ALIGN, inputs, [qu8(None, 0.0039)])
-    same(Op.ROI_ALIGN, inputs, [qu8(None, 0.004)])
+    same_outputs(Op.ROI_ALIGN, inputs, [qu8(None, 0.004)])
 
 
 def test_no_rois():
     maps = f32(np.zeros((1, 4, 4, 2)))
     inputs = [maps, f32(np.zeros((0, 4))), i32(np.zeros(0)), 3, 3, 1.0, 1.0, 0, 0, False]
-    (found,) = same(Op.ROI_ALIGN, inputs, [f32()])
-    assert found.shape == (0, 3, 3, 2)
+    (result,) = same_outputs(Op.ROI_ALIGN, inputs, [f32()])
+    assert result.shape == (0, 3, 3, 2)

@@ -34,9 +34,9 @@ def test_results_are_the_same_bits(monkeypatch):
     for threads in (1, 2, 5):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(threads))
         compiled = model.compile("nnapi-cpu")
-        found = {compiled.run(x).tobytes() for _ in range(20)}
-        assert len(found) == 1
-        np.testing.assert_allclose(np.frombuffer(found.pop(), np.float32), expected, rtol=1e-5)
+        result = {compiled.run(x).tobytes() for _ in range(20)}
+        assert len(result) == 1
+        np.testing.assert_allclose(np.frombuffer(result.pop(), np.float32), expected, rtol=1e-5)
 
 
 def test_the_arena_hardly_grows(monkeypatch):
@@ -44,17 +44,17 @@ def test_the_arena_hardly_grows(monkeypatch):
     sizes = []
 
     def planned(ranges, plan=layout.plan):
-        found = plan(ranges)
-        sizes.append(found[1])
-        return found
+        result = plan(ranges)
+        sizes.append(result[1])
+        return result
 
     monkeypatch.setattr(layout, "plan", planned)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-run_parallel")
     model.compile("nnapi-cpu")
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "")
-    found = [done.name for done in explain(model).passes]
+    result = [done.name for done in explain(model).passes]
     without, with_it = sizes[0], sizes[-1]
-    assert "run_parallel" in found
+    assert "run_parallel" in result
     assert without < with_it <= without + MAX_GROWTH
 
 

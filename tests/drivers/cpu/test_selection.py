@@ -7,7 +7,14 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, tensor
+from tests.drivers.cpu.elements import (
+    AWKWARD_SIZES,
+    Quantized,
+    random_tensor,
+    same,
+    same_outputs,
+    tensor,
+)
 from tests.drivers.cpu.single import Single
 from tests.single import bool8, execute, i32
 
@@ -19,19 +26,15 @@ def test_select(count):
     random = np.random.default_rng(count)
     mask = random.integers(0, 3, count)
     for variant in VARIANTS:
-        one, other = (random_tensor(variant, random, count)[0] for _ in range(2))
-        found = Single(
-            CpuDevice(), Op.SELECT, [bool8(mask), one, other], tensor(variant), (count,),
-            dynamic=(1, 2), misaligned=1,
-        ).checked()  # fmt: skip
-        np.testing.assert_array_equal(found, np.where(mask, one.array, other.array))
+        one, other = (random_tensor(variant, random, count) for _ in range(2))
+        same(Op.SELECT, [bool8(mask), one, other], tensor(variant), dynamic=(1, 2))
 
 
 @pytest.mark.parametrize("device", [CpuDevice, ReferenceDevice])
 def test_select_takes_integers_with_a_scale_as_they_are(device):
     inputs = [bool8([1, 0]), i32([7, 8], 0.5), i32([-1, -2], 0.25)]
-    (found,) = execute(device(), Op.SELECT, inputs, [i32()])
-    np.testing.assert_array_equal(found, [7, -2])
+    (result,) = execute(device(), Op.SELECT, inputs, [i32()])
+    np.testing.assert_array_equal(result, [7, -2])
 
 
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])
@@ -39,14 +42,7 @@ def test_select_requantizes_all_values(variant):
     mask, every = np.arange(512) < 256, np.tile(np.arange(256), 2)
     one, other = Quantized(0.25, 100), Quantized(1.5, 140)
     inputs = [bool8(mask), tensor(variant, every, one), tensor(variant, every, other)]
-    target = Quantized(0.5, 119)
-    found = Single(
-        CpuDevice(), Op.SELECT, inputs, tensor(variant, None, target), (512,), dynamic=(1, 2)
-    ).checked()
-    real = np.where(mask, (every - 100) * 0.25, (every - 140) * 1.5)
-    shift = 128 if variant == "qs8" else 0
-    stored = np.clip(real / 0.5 + 119 - shift, -shift, 255 - shift)
-    np.testing.assert_array_equal(found, np.trunc(stored + np.copysign(0.5, stored)))
+    same(Op.SELECT, inputs, tensor(variant, None, Quantized(0.5, 119)), dynamic=(1, 2))
 
 
 EXTREME_CASES = [
@@ -61,15 +57,15 @@ def test_first_extremes(shape, axis):
     random = np.random.default_rng(len(str(shape)))
     for variant in VARIANTS:
         for few in (False, True):
-            given, _ = random_tensor(variant, random, shape)
+            values = random_tensor(variant, random, shape)
             if few:  # so that most are equal
-                given = given._replace(array=given.array % 3)
+                values = values._replace(array=values.array % 3)
+            # Not the reference device, which goes through an axis element by element.
             for type, index in ((Op.ARGMAX, np.argmax), (Op.ARGMIN, np.argmin)):
-                wanted = np.atleast_1d(index(given.array, axis))
-                found = Single(
-                    CpuDevice(), type, [given, axis], i32(), wanted.shape, misaligned=1
-                ).checked()
-                np.testing.assert_array_equal(found, wanted)
+                wanted = np.atleast_1d(index(values.array, axis))
+                inputs = [values, axis]
+                run = Single(CpuDevice(), type, inputs, i32(), wanted.shape, misaligned=1)
+                np.testing.assert_array_equal(run.checked(), wanted)
 
 
 @pytest.mark.parametrize("at", [0, 3, 255, 256, 599])
@@ -83,8 +79,8 @@ def test_extremes_at_every_place(at, axis):
             if axis == 0:
                 values = values.T.copy()
             given = tensor(variant, values)
-            found = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
-            np.testing.assert_array_equal(found, wanted)
+            result = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
+            np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -97,8 +93,8 @@ def test_extremes_beside_nan_and_zeros(axis):
     for type, wanted in ((Op.ARGMAX, [0, 2, 0, 0, 0]), (Op.ARGMIN, [0, 0, 0, 0, 2])):
         for variant in ("f32", "f16"):
             source = tensor(variant, given)
-            found = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
-            np.testing.assert_array_equal(found, wanted)
+            result = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
+            np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("length", [7, 21, 32, 40])
@@ -109,19 +105,16 @@ def test_extremes_among_nan(length):
     wanted = np.arange(2 * length) % length
     rows[np.arange(2 * length), wanted] = np.repeat(np.float32([3, np.inf]), length)
     rows[:, -1] = np.fmax(rows[:, -1], rows[np.arange(2 * length), wanted])
-    found = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(found, wanted)
+    result = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(result, wanted)
     lowest = tensor("f32", -rows)
-    found = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(found, wanted)
+    result = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(result, wanted)
 
 
 def topk(variant, values, k):
-    given = tensor(variant, values)
-    values, indices = execute(CpuDevice(), Op.TOPK_V2, [given, k], [tensor(variant), i32()])
-    order = np.argsort(given.array, axis=-1, kind="stable")[..., ::-1][..., :k]
-    np.testing.assert_array_equal(indices, order)
-    np.testing.assert_array_equal(values, np.take_along_axis(given.array, order, -1))
+    """Values and indices are those of the reference device."""
+    same_outputs(Op.TOPK_V2, [tensor(variant, values), k], [tensor(variant), i32()])
 
 
 TOPK_CASES = [
@@ -136,8 +129,8 @@ def test_topk(length, k, order):
     random = np.random.default_rng(length + k)
     for variant in VARIANTS:
         rows = 1 if length > 2000 else 3
-        given, _ = random_tensor(variant, random, (rows, length))
-        values = given.array.astype(np.float64 if variant in ("f32", "f16") else np.int64)
+        source = random_tensor(variant, random, (rows, length))
+        values = source.array.astype(np.float64 if variant in ("f32", "f16") else np.int64)
         if variant == "qs8":
             values += 128
         if order in ("ascending", "descending"):
@@ -153,6 +146,7 @@ def test_topk(length, k, order):
 
 def test_topk_of_numbers_with_signs():
     topk("f32", [[-0.0, 0.0, -1, -np.inf, np.inf, 1e-45, -1e-45, 3e38]], 8)
+    topk("f32", [[1.0, 0.0, -0.0, -1.0]], 4)
     topk("f16", [[-0.0, 0.0, -1, -np.inf, np.inf, 6e-8, -6e-8, 65504]], 8)
     topk("i32", [[-(2**31), 2**31 - 1, 0, -1, 1]], 5)
     topk("qs8", [[0, 255, 127, 128]], 4)
@@ -164,9 +158,9 @@ def test_topk_counts_nan_as_the_largest(length):
     values = np.zeros(length, np.float32)
     values[[1, 3]] = np.nan, np.inf
     for k in (3, min(length, 200)):
-        found, indices = execute(
+        result, indices = execute(
             CpuDevice(), Op.TOPK_V2, [single.f32(values), k], [single.f32(), i32()]
         )
         assert indices[:3].tolist() == [1, 3, length - 1]
-        assert np.isnan(found[0])
-        assert found[1] == np.inf
+        assert np.isnan(result[0])
+        assert result[1] == np.inf

@@ -1,4 +1,4 @@
-"""SOFTMAX and LOG_SOFTMAX on the CPU device against the formula in float64."""
+"""SOFTMAX and LOG_SOFTMAX on the CPU device against the reference device."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.elements import Quantized, expect, expect_of_reference, random_tensor, tensor
+from tests.drivers.cpu.elements import VARIANTS, Quantized, close, random_tensor, same, tensor
 from tests.drivers.cpu.single import Single
 
 SHARES = Quantized(1 / 256, 0)
@@ -17,35 +17,29 @@ CASES = [
     ((1, 70001), 1), ((70001, 1), 0), ((2, 3, 4, 5), 0), ((2, 3, 4, 5), 1), ((2, 3, 4, 5), 2),
     ((2, 3, 4, 5), -1), ((2, 7, 33, 17), 1), ((300, 300), 0), ((9000, 9), 1),
 ]  # fmt: skip
+every_case = pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
 
 
-def softmax(x, beta, axis):
-    powers = np.exp((x - x.max(axis, keepdims=True)) * beta)
-    return powers / powers.sum(axis, keepdims=True)
-
-
-def compute(variant, given, beta, axis, shape):
+def operands(variant, values, beta, axis):
+    """Inputs and output."""
     value = single.scalar(OperandType.FLOAT16, beta) if variant == "f16" else beta
-    output = tensor(variant, quantized=SHARES)
-    return Single(
-        CpuDevice(), Op.SOFTMAX, [given, value, axis], output, shape, misaligned=2
-    ).checked()
+    return [values, value, axis], tensor(variant, quantized=SHARES)
 
 
-@pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
+def compute(type, x, axis):
+    """Of float32, with beta = 1."""
+    inputs, output = operands("f32", tensor("f32", x), 1.0, axis)
+    return Single(CpuDevice(), type, inputs, output, x.shape).checked()
+
+
+@every_case
 @pytest.mark.parametrize("beta", [1.0, 0.25, 10.0])
 def test_softmax(shape, axis, beta):
     random = np.random.default_rng(len(str(shape)))
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        given, x = random_tensor(variant, random, shape, Quantized(0.043, 100))
-        wanted = softmax(x, beta, axis)
-        found = compute(variant, given, beta, axis, shape)
-        if variant.startswith("q"):
-            output = tensor(variant, quantized=SHARES)
-            expect_of_reference(Op.SOFTMAX, [given, beta, axis], output, found)
-        else:
-            relative = {"f32": 3e-6, "f16": 2e-3}[variant]
-            np.testing.assert_allclose(found, wanted, rtol=relative, atol=1e-7)
+    for variant in VARIANTS:
+        values = random_tensor(variant, random, shape, Quantized(0.043, 100))
+        relative = {"f32": 3e-6, "f16": 2e-3}.get(variant)
+        close(Op.SOFTMAX, *operands(variant, values, beta, axis), relative, 1e-7)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -55,10 +49,10 @@ def test_values_that_are_not_finite(axis):
     wanted = np.array([[0.5, 0, 0.5], [nan] * 3, [nan] * 3, [nan] * 3, [1, 0, 0]])
     if axis == 0:
         x, wanted = x.T.copy(), wanted.T
-    found = compute("f32", tensor("f32", x), 1.0, axis, x.shape)
-    wanted[np.isnan(wanted)] = found[np.isnan(wanted)]  # 0 for a finite number beside infinity
-    np.testing.assert_allclose(found, wanted)
-    rows = found if axis == 1 else found.T
+    result = compute(Op.SOFTMAX, x, axis)
+    wanted[np.isnan(wanted)] = result[np.isnan(wanted)]  # 0 for a finite number beside infinity
+    np.testing.assert_allclose(result, wanted)
+    rows = result if axis == 1 else result.T
     assert np.isnan(rows[1]).all()
     assert np.isnan(rows[2]).all()
     assert np.isnan(rows[3, 0])
@@ -68,30 +62,18 @@ def test_values_that_are_not_finite(axis):
 def test_extreme_scales(scale):
     raw = np.array([[0, 1, 2, 255], [7, 7, 7, 7], [255, 255, 0, 0]])
     for variant in ("qu8", "qs8"):
-        given = tensor(variant, raw, Quantized(scale, 3))
-        wanted = softmax(raw * scale, 1.0, 1)
-        found = compute(variant, given, 1.0, 1, raw.shape)
-        expect(variant, found, wanted, SHARES, off=0)
+        values = tensor(variant, raw, Quantized(scale, 3))
+        same(Op.SOFTMAX, *operands(variant, values, 1.0, 1))
 
 
-@pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
+@every_case
 @pytest.mark.parametrize("beta", [1.0, 0.25, 10.0, -1.0, 0.0])
 def test_log_softmax(shape, axis, beta):
     random = np.random.default_rng(len(str(shape)))
     for variant in ("f32", "f16"):
-        given, x = random_tensor(variant, random, shape)
-        exponents = x * beta
-        exponents -= exponents.max(axis, keepdims=True)
-        wanted = exponents - np.log(np.exp(exponents).sum(axis, keepdims=True))
-        found = compute_log(variant, given, beta, axis, shape)
+        values = random_tensor(variant, random, shape)
         relative = {"f32": 6e-7, "f16": 2e-3}[variant]
-        np.testing.assert_allclose(found, wanted, rtol=relative, atol=5e-6)
-
-
-def compute_log(variant, given, beta, axis, shape):
-    value = single.scalar(OperandType.FLOAT16, beta) if variant == "f16" else beta
-    inputs, output = [given, value, axis], tensor(variant)
-    return Single(CpuDevice(), Op.LOG_SOFTMAX, inputs, output, shape, misaligned=2).checked()
+        close(Op.LOG_SOFTMAX, *operands(variant, values, beta, axis), relative, 5e-6)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -100,5 +82,5 @@ def test_log_softmax_of_large_differences(axis):
     wanted = np.array([[0, -np.inf, -3e38], [-1e4, -2e4, 0], [-np.inf, -np.log(2), -np.log(2)]])
     if axis == 0:
         x, wanted = x.T.copy(), wanted.T
-    found = compute_log("f32", tensor("f32", x), 1.0, axis, x.shape)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    result = compute(Op.LOG_SOFTMAX, x, axis)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)

@@ -51,9 +51,9 @@ def tiers() -> list[str]:
 def kernels(tier: str) -> library.KernelLibrary:
     """Those of a tier."""
     with patch.dict("os.environ", {"NNAPI_SHIM_TIER": tier}):
-        found = library.KernelLibrary()
-    assert found.tier == tier
-    return found
+        result = library.KernelLibrary()
+    assert result.tier == tier
+    return result
 
 
 @contextmanager
@@ -71,25 +71,25 @@ def worst(
     on: the tiers; all that this processor has by default.
     """
     seed = crc32(f"{use} {seed}".encode())
-    found = dict.fromkeys(on or tiers(), Worst())
+    result = dict.fromkeys(on or tiers(), Worst())
     for number in range(examples):
         sample = variation(use, seed, number)
         expected = outcome(ReferenceDevice(), sample)
         computed = not isinstance(expected, str)
-        for name, so_far in found.items():
+        for name, so_far in result.items():
             with tier(name):
                 given = outcome(CpuDevice(), sample)
             difference, detail = _difference(use, expected, given)
             where = so_far.where
             if difference > so_far.difference:
                 where = f"example {number} ({KINDS[number % len(KINDS)]}): {detail}"
-            found[name] = Worst(
+            result[name] = Worst(
                 max(difference, so_far.difference),
                 so_far.examples + 1,
                 so_far.computed + computed,
                 where,
             )
-    return found
+    return result
 
 
 def outcome(device: Any, sample: Example) -> Any:
@@ -108,16 +108,16 @@ def _difference(use: Use, expected: Any, given: Any) -> tuple[int, str]:
         names = [x if isinstance(x, str) else "a result" for x in (expected, given)]
         return (0 if same else FAILED), f"{names[1]} where {names[0]} is expected"
     largest, detail = 0, ""
-    for index, (wanted, found) in enumerate(zip(expected, given, strict=True)):
-        if wanted.shape != found.shape:
-            return FAILED, f"output {index} has shape {found.shape}, not {wanted.shape}"
+    for index, (wanted, result) in enumerate(zip(expected, given, strict=True)):
+        if wanted.shape != result.shape:
+            return FAILED, f"output {index} has shape {result.shape}, not {wanted.shape}"
         if wanted.dtype.kind == "f" and use.operation.type.name not in EXACT_FLOATS:
             continue
-        steps = np.abs(_whole(found) - _whole(wanted))
+        steps = np.abs(_whole(result) - _whole(wanted))
         if steps.size and steps.max() > largest:
             at = np.unravel_index(np.argmax(steps), steps.shape)
             largest = int(steps.max())
-            detail = f"output {index}{list(map(int, at))} is {found[at]}, not {wanted[at]}"
+            detail = f"output {index}{list(map(int, at))} is {result[at]}, not {wanted[at]}"
     return largest, detail
 
 
@@ -142,11 +142,11 @@ def main() -> None:
             print(line(use, worst(use, options.examples, options.seed)), flush=True)
 
 
-def line(use: Use, found: dict[str, Worst]) -> str:
+def line(use: Use, result: dict[str, Worst]) -> str:
     """The result of a use in a line."""
-    first = next(iter(found.values()))
-    differences = " ".join(f"{name} {item.difference}" for name, item in found.items())
-    where = next((f"; {name}, {x.where}" for name, x in found.items() if x.where), "")
+    first = next(iter(result.values()))
+    differences = " ".join(f"{name} {item.difference}" for name, item in result.items())
+    where = next((f"; {name}, {x.where}" for name, x in result.items() if x.where), "")
     return f"{use}: {first.computed} of {first.examples} computed, {differences}{where}"
 
 

@@ -155,9 +155,9 @@ def _around_halves(value: Value, target: Value, rng: Random) -> Value:
     array = value.array
     with np.errstate(over="ignore", under="ignore"):
         halves = rng.integers(-600, 600, array.shape) / 2 * target.operand.scale
-        found = halves.astype(array.dtype)
-        found = np.nextafter(found, rng.choice((-1, 1), array.shape).astype(array.dtype) * found)
-        found = np.where(rng.random(array.shape) < 0.5, halves.astype(array.dtype), found)
+        result = halves.astype(array.dtype)
+        result = np.nextafter(result, rng.choice((-1, 1), array.shape).astype(array.dtype) * result)
+        result = np.where(rng.random(array.shape) < 0.5, halves.astype(array.dtype), result)
     special = rng.choice((np.inf, -np.inf, np.nan, 0.0, -0.0), array.shape)
-    found = np.where(rng.random(array.shape) < 0.1, special, found)
-    return value._replace(array=found.astype(array.dtype))
+    result = np.where(rng.random(array.shape) < 0.1, special, result)
+    return value._replace(array=result.astype(array.dtype))

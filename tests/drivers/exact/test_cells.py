@@ -45,11 +45,11 @@ def near(rng, low, high):
 
 def compare(type, inputs, outputs, wanted, shown):
     """All outputs of both devices, nnapi-cpu on every tier."""
-    found = {"nnapi-reference": execute(ReferenceDevice(), type, inputs, outputs)}
+    result = {"nnapi-reference": execute(ReferenceDevice(), type, inputs, outputs)}
     for name in tiers():
         with tier(name):
-            found[name] = execute(CpuDevice(), type, inputs, outputs)
-    for name, arrays in found.items():
+            result[name] = execute(CpuDevice(), type, inputs, outputs)
+    for name, arrays in result.items():
         for index, (array, numbers) in enumerate(zip(arrays, wanted, strict=True)):
             assert array.tolist() == numbers, f"{name}, output {index}: {shown}"
 

@@ -55,9 +55,9 @@ def test_resize_bilinear(flags, nchw, variant):
         if nchw:
             image, wanted = (x.transpose(2, 0, 1) for x in (image, wanted))
         inputs = [TENSORS[variant]([image], *of), new_width, new_height, nchw, *FLAGS[flags]]
-        for name, found in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant](None, *of)):
+        for name, result in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant](None, *of)):
             shown = f"{name}: {height} x {width} to {new_height} x {new_width}, depth {depth}"
-            assert found[0].tolist() == wanted.tolist(), shown
+            assert result[0].tolist() == wanted.tolist(), shown
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -68,14 +68,14 @@ def test_errors_do_not_grow_along_a_row(size, variant):
     row = picture(rng, variant, 1, before, 1)
     wanted = images.resize_bilinear(row.tolist(), 1, after, variant)
     column = row.reshape(before, 1, 1)
-    for name, found in results(
+    for name, result in results(
         Op.RESIZE_BILINEAR, [TENSORS[variant]([row]), after, 1, False], TENSORS[variant]()
     ):
-        assert found[0].tolist() == wanted, name
-    for name, found in results(
+        assert result[0].tolist() == wanted, name
+    for name, result in results(
         Op.RESIZE_BILINEAR, [TENSORS[variant]([column]), 1, after, False], TENSORS[variant]()
     ):
-        assert found[0].reshape(np.shape(wanted)).tolist() == wanted, name
+        assert result[0].reshape(np.shape(wanted)).tolist() == wanted, name
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -89,8 +89,8 @@ def test_resize_bilinear_by_scales(variant):
         image = picture(rng, variant, height, width, 3)
         wanted = images.resize_bilinear(image.tolist(), *sizes, variant)
         inputs = [TENSORS[variant]([image]), scales[1], scales[0], False]
-        for name, found in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant]()):
-            assert found[0].tolist() == wanted, (name, height, width, scales)
+        for name, result in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant]()):
+            assert result[0].tolist() == wanted, (name, height, width, scales)
 
 
 STRIDES = [(1.0, 2.0), (3.0, 3.0), (7.0, 5.0), (single(0.3), single(1.7)), (16.0, 11.0)]
@@ -128,8 +128,8 @@ def test_roi_align(strides, variant, nchw):
             TENSORS[variant]([image], *of_x), tensor(T.TENSOR_QUANT16_ASYMM, rois, 0.125),
             i32([0] * len(rois)), *size, *strides, *ratios, nchw,
         ]  # fmt: skip
-        for name, found in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, *of_z)):
-            assert found.tolist() == wanted.tolist(), (name, strides, ratios, size)
+        for name, result in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, *of_z)):
+            assert result.tolist() == wanted.tolist(), (name, strides, ratios, size)
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -141,5 +141,5 @@ def test_strides_whose_reciprocal_no_float32_holds(variant):
     strides = (single(1e-38), single(1e-38))
     parameters = (1.0, 0), (2.0, 0), variant
     wanted = images.roi_align(image.tolist(), [0] * 4, (1, 1), strides, (1, 1), *parameters)
-    for name, found in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, 2.0)):
-        assert found[0].tolist() == wanted, name
+    for name, result in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, 2.0)):
+        assert result[0].tolist() == wanted, name

@@ -122,8 +122,8 @@ def test_any_sum(device, operation, tensor):
         output = tensor(None, target, zero_point)
         with nullcontext() if device == "nnapi-reference" else tier(device):
             runner = ReferenceDevice() if device == "nnapi-reference" else CpuDevice()
-            [found] = execute(runner, OperationType[operation], operands, [output])
-        wanted = np.broadcast_to(expected, found.shape)
-        assert found.astype(int).tolist() == wanted.tolist(), (source, filter, target, zero_point)
-        compared += found.size
+            [result] = execute(runner, OperationType[operation], operands, [output])
+        wanted = np.broadcast_to(expected, result.shape)
+        assert result.astype(int).tolist() == wanted.tolist(), (source, filter, target, zero_point)
+        compared += result.size
     assert compared > 40_000

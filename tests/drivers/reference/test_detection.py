@@ -78,8 +78,8 @@ def detect(device, regular, rows=3, each=1, per_class=3, threshold=0.3, iou=0.3,
         regular, rows, each, per_class, threshold, iou, background,
     ]  # fmt: skip
     outputs = [f32(), f32(), i32(), i32()]
-    found = execute(device, Op.DETECTION_POSTPROCESSING, inputs, outputs)
-    scores, boxes, classes, (count,) = (array.tolist() for array in found)
+    result = execute(device, Op.DETECTION_POSTPROCESSING, inputs, outputs)
+    scores, boxes, classes, (count,) = (array.tolist() for array in result)
     return scores[0], boxes[0], classes[0], count
 
 
@@ -121,9 +121,9 @@ def test_deltas_are_divided_by_their_scales(device):
         f32([[[0, 1]]]), f32([[[1, 2, LN2, -LN2]]]), f32([[5, 6, 10, 20]]), 10.0, 4.0, 1.0, 1.0,
         True, 1, 1, 1, 0.0, 0.5, False,
     ]  # fmt: skip
-    found = execute(device, Op.DETECTION_POSTPROCESSING, inputs, [f32(), f32(), i32(), i32()])
+    result = execute(device, Op.DETECTION_POSTPROCESSING, inputs, [f32(), f32(), i32(), i32()])
     # Centre (5 + 10 / 10, 6 + 20 * 2 / 4), size (20, 10).
-    assert found[1].tolist() == [[pytest.approx([-4, 11, 16, 21])]]
+    assert result[1].tolist() == [[pytest.approx([-4, 11, 16, 21])]]
 
 
 def test_limits_that_are_used_are_positive(device):

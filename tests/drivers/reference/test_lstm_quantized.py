@@ -43,13 +43,13 @@ def fixed_16(device, state, x=(128,), h=(128, 128), **changes):
         **{name: i32([0, 0], ONE) for name in bias_names()},
     } | changes
     names = QUANTIZED_16BIT_LSTM.forms[0].inputs.names
-    found = execute(
+    result = execute(
         device,
         Op.QUANTIZED_16BIT_LSTM,
         [given[name] for name in names],
         [qs16(None, 2**-11), qu8(None, 1 / 128, 128)],
     )
-    return [array[0].tolist() for array in found]
+    return [array[0].tolist() for array in result]
 
 
 def test_16_state_and_output(device):

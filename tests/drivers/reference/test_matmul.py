@@ -58,10 +58,10 @@ def turned(rows):
 def test_matrices_may_be_stored_transposed(compute, adj_x, adj_y):
     lhs, rhs = turned(LHS) if adj_x else LHS, turned(RHS) if adj_y else RHS
     for make in (f32, f16, i32):
-        given = [make(lhs), make(rhs), adj_x, adj_y]
-        assert compute(Op.BATCH_MATMUL, given, make()) == PRODUCT
-    given = [qs8(lhs, 0.5), qs8([[v - 1 for v in row] for row in rhs], 4, -1), adj_x, adj_y]
-    assert compute(Op.BATCH_MATMUL, given, qs8(None, 20, -3)) == [[29, -2], [62, -1]]
+        values = [make(lhs), make(rhs), adj_x, adj_y]
+        assert compute(Op.BATCH_MATMUL, values, make()) == PRODUCT
+    values = [qs8(lhs, 0.5), qs8([[v - 1 for v in row] for row in rhs], 4, -1), adj_x, adj_y]
+    assert compute(Op.BATCH_MATMUL, values, qs8(None, 20, -3)) == [[29, -2], [62, -1]]
 
 
 def test_batches_of_matrices(compute):
@@ -73,8 +73,8 @@ def test_batches_of_matrices(compute):
 
 
 def test_integers_wrap(compute):
-    given = [i32([[2**30, 2**30]]), i32([[2], [3]]), False, False]
-    assert compute(Op.BATCH_MATMUL, given, i32()) == [[2**30]]
+    values = [i32([[2**30, 2**30]]), i32([[2], [3]]), False, False]
+    assert compute(Op.BATCH_MATMUL, values, i32()) == [[2**30]]
 
 
 @pytest.mark.parametrize(

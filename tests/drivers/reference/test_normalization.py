@@ -72,11 +72,11 @@ def test_instance(compute):
     image = np.array([[[[1, 10], [2, 10]], [[3, 10], [6, 10]]]])
     wanted = np.array([[[[-4, 0], [-2, 0]], [[0, 0], [6, 0]]]]) / 2 + 0.5
     tail = [2.0, 0.5, 0.5]
-    found = compute(Op.INSTANCE_NORMALIZATION, [f32(image), *tail, False], f32())
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    result = compute(Op.INSTANCE_NORMALIZATION, [f32(image), *tail, False], f32())
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)
     turned = image.transpose(0, 3, 1, 2).tolist()
-    found = compute(Op.INSTANCE_NORMALIZATION, [f32(turned), *tail, True], f32())
-    np.testing.assert_allclose(found, wanted.transpose(0, 3, 1, 2), rtol=1e-6)
+    result = compute(Op.INSTANCE_NORMALIZATION, [f32(turned), *tail, True], f32())
+    np.testing.assert_allclose(result, wanted.transpose(0, 3, 1, 2), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ def select(
         threshold, limit, kernel, iou, sigma, lowest,
     ]  # fmt: skip
     outputs = [f32(), f32(), i32(), i32()]
-    found = execute(device, Op.BOX_WITH_NMS_LIMIT, inputs, outputs)
-    scores, rois, classes, batches = (array.tolist() for array in found)
+    result = execute(device, Op.BOX_WITH_NMS_LIMIT, inputs, outputs)
+    scores, rois, classes, batches = (array.tolist() for array in result)
     return [
         (batch, label, boxes.index(roi), round(score, 5))
         for batch, label, roi, score in zip(batches, classes, rois, scores, strict=True)
@@ -67,8 +67,8 @@ def test_kernels_lower_scores(device):
 
 
 def test_suppressed_boxes_stay_with_score_0_where_0_is_enough(device):
-    found = select(device, [[0.5], [0.75], [0.25]], lowest=0.0)
-    assert found == [(0, 1, 1, 0.75), (0, 1, 2, 0.25), (0, 1, 0, 0.0)]
+    result = select(device, [[0.5], [0.75], [0.25]], lowest=0.0)
+    assert result == [(0, 1, 1, 0.75), (0, 1, 2, 0.25), (0, 1, 0, 0.0)]
 
 
 def test_scores_below_the_lowest_go_when_something_is_selected(device):
@@ -90,8 +90,8 @@ def test_of_equal_scores_the_first_counts(device):
 
 
 def test_images_are_runs_of_equal_indexes(device):
-    found = select(device, [[0.1], [0.2], [0.3]], images=[7, 7, -2])
-    assert found == [(7, 1, 1, 0.2), (-2, 1, 2, 0.3)]
+    result = select(device, [[0.1], [0.2], [0.3]], images=[7, 7, -2])
+    assert result == [(7, 1, 1, 0.2), (-2, 1, 2, 0.3)]
 
 
 def test_a_score_has_to_be_greater_than_the_threshold(device):
@@ -101,8 +101,8 @@ def test_a_score_has_to_be_greater_than_the_threshold(device):
 
 def test_no_boxes_are_empty_outputs(device):
     inputs = [f32([[0.9, 0.1]]), f32([BOXES[0] * 2]), i32([0]), 0.5, 9, 0, 0.5, 0.5, 0.5]
-    found = execute(device, Op.BOX_WITH_NMS_LIMIT, inputs, [f32(), f32(), i32(), i32()])
-    assert [array.shape for array in found] == [(0,), (0, 4), (0,), (0,)]
+    result = execute(device, Op.BOX_WITH_NMS_LIMIT, inputs, [f32(), f32(), i32(), i32()])
+    assert [array.shape for array in result] == [(0,), (0, 4), (0,), (0,)]
 
 
 def test_bad_boxes_and_kernels(device):
@@ -129,9 +129,9 @@ def propose(
         f32([size]),
         20.0, 10.0, pre, post, iou, min_size, False,
     ]  # fmt: skip
-    found = execute(device, Op.GENERATE_PROPOSALS, inputs, [f32(), f32(), i32()])
-    assert found[2].tolist() == [0] * len(found[0])
-    return found[0].tolist(), found[1].tolist()
+    result = execute(device, Op.GENERATE_PROPOSALS, inputs, [f32(), f32(), i32()])
+    assert result[2].tolist() == [0] * len(result[0])
+    return result[0].tolist(), result[1].tolist()
 
 
 def test_anchors_are_shifted_and_clamped(device):
@@ -179,10 +179,10 @@ def test_several_images_and_the_other_layout(device):
         f32(scores), f32(deltas), f32([ANCHOR]), f32([[50, 50], [3, 50]]),
         20.0, 10.0, 0, -1, 0.5, 0.0, True,
     ]  # fmt: skip
-    found = execute(device, Op.GENERATE_PROPOSALS, inputs, [f32(), f32(), i32()])
-    assert found[0].tolist() == [2, 1, 4, 3]
-    assert found[1].tolist() == [[6, 0, 14, 4], [0, 0, 4, 4], [0, 0, 4, 3], [6, 0, 14, 3]]
-    assert found[2].tolist() == [0, 0, 1, 1]
+    result = execute(device, Op.GENERATE_PROPOSALS, inputs, [f32(), f32(), i32()])
+    assert result[0].tolist() == [2, 1, 4, 3]
+    assert result[1].tolist() == [[6, 0, 14, 4], [0, 0, 4, 4], [0, 0, 4, 3], [6, 0, 14, 3]]
+    assert result[2].tolist() == [0, 0, 1, 1]
 
 
 def test_bad_proposals(device):

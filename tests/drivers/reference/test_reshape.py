@@ -40,10 +40,10 @@ def test_shapes_that_do_not_fit(compute, shape):
 
 
 def test_squeeze(compute):
-    given = f32([[[[1], [2]]]])  # [1, 1, 2, 1]
-    assert compute(Op.SQUEEZE, [given, omitted(T.TENSOR_INT32)], f32()) == [1, 2]
-    assert compute(Op.SQUEEZE, [given, i32([1])], f32()) == [[[1], [2]]]
-    assert compute(Op.SQUEEZE, [given, i32([-1, 3, 0])], f32()) == [[1, 2]]
+    values = f32([[[[1], [2]]]])  # [1, 1, 2, 1]
+    assert compute(Op.SQUEEZE, [values, omitted(T.TENSOR_INT32)], f32()) == [1, 2]
+    assert compute(Op.SQUEEZE, [values, i32([1])], f32()) == [[[1], [2]]]
+    assert compute(Op.SQUEEZE, [values, i32([-1, 3, 0])], f32()) == [[1, 2]]
 
 
 def test_something_is_left_of_a_squeezed_tensor(compute):

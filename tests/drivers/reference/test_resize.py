@@ -21,8 +21,8 @@ PLAIN, ALIGNED, CENTRED = (False, False), (True, False), (False, True)
 )
 def test_bilinear_from_two_to_three(compute, flags, expected):
     row = f32([[[[0], [1]]]])
-    (((*found,),),) = compute(BILINEAR, [row, 3, 1, False, *flags], f32())
-    assert [x for (x,) in found] == pytest.approx(expected)
+    (((*result,),),) = compute(BILINEAR, [row, 3, 1, False, *flags], f32())
+    assert [x for (x,) in result] == pytest.approx(expected)
     column = f32([[[[0], [1]]]])  # NCHW: [1, 1, 2, 1]
     ((rows,),) = compute(BILINEAR, [column, 1, 3, True, *flags], f32())
     assert [x for (x,) in rows] == pytest.approx(expected)
@@ -55,8 +55,8 @@ def test_stored_numbers_are_rounded(compute):
     assert compute(BILINEAR, [row, 5, 1, False, True, False], qu8(None, 0.5, 100)) == output
     # -13, -12.25, -11.5, -10.75, -10; half more, toward zero: those below 0 are rounded up.
     row = qs8([[[[-13], [-10]]]], 0.5, 100)
-    found = compute(BILINEAR, [row, 5, 1, False, True, False], qs8(None, 0.5, 100))
-    assert found == [[[[-12], [-11], [-11], [-10], [-9]]]]
+    result = compute(BILINEAR, [row, 5, 1, False, True, False], qs8(None, 0.5, 100))
+    assert result == [[[[-12], [-11], [-11], [-10], [-9]]]]
 
 
 def test_stored_numbers_are_computed_with_in_float32(compute):
@@ -67,8 +67,8 @@ def test_stored_numbers_are_computed_with_in_float32(compute):
     assert compute(BILINEAR, [qu8([[[[0], [253]]]]), 5, 1, False], qu8()) == output
     # The second is 6.5, or, with 5/6 and 1/6 as float32 has them, less.
     for tensor in (qu8, qs8):
-        found = compute(BILINEAR, [tensor([[[[7], [4]]]]), 12, 1, False], tensor())
-        assert found[0][0][:4] == [[7], [6], [6], [6]]
+        result = compute(BILINEAR, [tensor([[[[7], [4]]]]), 12, 1, False], tensor())
+        assert result[0][0][:4] == [[7], [6], [6], [6]]
 
 
 def test_width_comes_first_and_scales_are_rounded_down(compute):

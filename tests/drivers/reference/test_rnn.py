@@ -48,14 +48,14 @@ CELL = [f32([[10]]), f32([[0.5]]), f32([0]), f32([[2], [4]])]
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_time_major_sequence(device, count):
-    found = results(device, Op.UNIDIRECTIONAL_SEQUENCE_RNN, [f32(STEPS), *CELL, NONE, 1], count)
-    assert found == [OUTPUTS, OUTPUTS[-1]][:count]
+    result = results(device, Op.UNIDIRECTIONAL_SEQUENCE_RNN, [f32(STEPS), *CELL, NONE, 1], count)
+    assert result == [OUTPUTS, OUTPUTS[-1]][:count]
 
 
 def test_batch_major_sequence(device):
     steps = np.ascontiguousarray(np.swapaxes(STEPS, 0, 1))
-    found = results(device, Op.UNIDIRECTIONAL_SEQUENCE_RNN, [f32(steps), *CELL, NONE, 0], 2)
-    assert found == [np.swapaxes(OUTPUTS, 0, 1).tolist(), OUTPUTS[-1]]
+    result = results(device, Op.UNIDIRECTIONAL_SEQUENCE_RNN, [f32(steps), *CELL, NONE, 0], 2)
+    assert result == [np.swapaxes(OUTPUTS, 0, 1).tolist(), OUTPUTS[-1]]
 
 
 def test_time_major_is_0_or_1(device):

@@ -1,5 +1,6 @@
 """Devices for HAL 1.0 and 1.1 behind the canonical interface: good ones, and all kinds of bad."""
 
+import os
 import threading
 import time
 
@@ -13,6 +14,7 @@ from nnapi_shim.hal import v1_0, v1_1
 from nnapi_shim.hal.enums import DeviceType, ErrorStatus, ExecutionPreference, Priority
 from nnapi_shim.hal.types import PerformanceInfo, Request, RequestArgument
 from tests.drivers.versioned.models import Driver, finished, keep, mixed, relu
+from tests.waiting import HANGS_S
 
 Status = v1_0.ErrorStatus
 
@@ -259,7 +261,7 @@ def test_two_answers(device, driver, monkeypatch):
     prepared = prepare(device)
     for _ in range(3):
         assert run(prepared)[1] == [0.0, 2.0]
-        assert done.acquire(timeout=10)
+        assert done.acquire(timeout=HANGS_S)
     (line,) = written
     assert "test.execute answered once more" in line
 
@@ -339,9 +341,13 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
     import ctypes
 
     told, done = [], threading.Event()
+    stderr = f"/proc/{os.getpid()}/fd/2"
+    until_said = (
+        f"for _ in $(seq {HANGS_S}0); do test -s {stderr} && break; sleep 0.1; done".encode()
+    )
 
     def hold(*arguments):
-        ctypes.PyDLL(None).usleep(2_000_000)  # PyDLL keeps the lock
+        ctypes.PyDLL(None).system(until_said)  # PyDLL keeps the lock
         told.append(capfd.readouterr().err)
         done.set()
         return 0
@@ -349,7 +355,7 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
     driver.prepareModel = hold
     with pytest.raises(NnapiError):
         prepare(device)
-    assert done.wait(10)
+    assert done.wait(HANGS_S)
     (line,) = told[0].splitlines()
     assert "nnapi_shim warning: test.prepareModel has not answered for 1.2 s" in line
     assert "NNAPI_SHIM_DRIVER_TIMEOUT" in line

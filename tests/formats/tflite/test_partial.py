@@ -346,3 +346,32 @@ def test_any_operator_left_to_litert(name: str, monkeypatch: pytest.MonkeyPatch)
             model = partial(data)
         assert any(part.model is None for part in model.parts)
         assert_same(model.compile("nnapi-cpu").run(*inputs), wanted, tolerance=1e-4)
+
+
+FOREIGN = {
+    "COMPLEX64": np.array([1 + 2j, 3 - 4j, 0], np.complex64),
+    "STRING": np.array(["a", "bc", ""]),
+    "UINT32": np.array([1, 2, 2**31 + 5], np.uint32),
+}
+
+
+@pytest.mark.parametrize("type", sorted(FOREIGN))
+def test_inputs_and_outputs_of_types_that_nnapi_lacks(type: str) -> None:
+    """LiteRT has them; only who asks for their NNAPI type is refused."""
+    made = Building()
+    x, y = made.tensor(Spec(type, (3,))), made.tensor(Spec(type, (3, 1)))
+    real, exp = made.tensor(F(3)), made.tensor(F(3))
+    sizes = made.constant(np.array([3, 1], np.int32))
+    made.operator("RESHAPE", [x, sizes], [y], "ReshapeOptions", newShape=[3, 1])
+    made.operator("EXP", [real], [exp], "ExpOptions")
+    made.ends([x, real], [y, exp])
+    model = partial(made.file())
+    assert [part.model is None for part in model.parts] == [True, False]
+    compiled = model.compile("nnapi-cpu")
+    value = FOREIGN[type]
+    moved, found = compiled.run(value, f32(3))
+    assert moved.astype(value.dtype).tolist() == value.reshape(3, 1).tolist()
+    np.testing.assert_allclose(found, np.exp(f32(3)), 1e-6)
+    for arguments in ("inputs", "outputs"):
+        with pytest.raises(NnapiError, match=f"is {type}, which has no type in NNAPI"):
+            getattr(compiled, arguments)

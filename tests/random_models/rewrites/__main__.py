@@ -1,4 +1,4 @@
-"""The long run: for each pass, models until it has acted so often.
+"""Compares random models with each pass and without it, until it has acted often enough.
 
 python -m tests.random_models.rewrites --acted 1000 [--first 0] [--passes fuse_gelu] [--jobs 2]
 python -m tests.random_models.rewrites --mutations [--passes fuse_gelu] [--jobs 2]
@@ -17,9 +17,7 @@ from tests.random_models.rewrites.proving import proven
 
 
 def main() -> int:
-    """Run the models; 1 if any gives something else, or if a mutation is not found that has to be,
-    or one that is equivalent.
-    """
+    """Run the models; 1 if results differ, a mutation is not found, or an equivalent one is."""
     options = _options()
     names = options.passes.split(",") if options.passes else list(IDIOMS)
     if options.mutations:
@@ -43,16 +41,16 @@ def main() -> int:
 
 
 def _mutations(pairs: list[tuple[str, Mutation]], seeds: int, jobs: int) -> int:
-    """Look for each; how many were not found."""
+    """Search for each; the number that was not found."""
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda pair: found_by(*pair, range(seeds), "spawn"), pairs)
-        missed = _told(pairs, results)
+        missed = _print_missed(pairs, results)
     print(f"{len(pairs)} mutations, {missed} not found")
     return missed
 
 
-def _told(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
-    """Print what was found for each mutation; how many were not."""
+def _print_missed(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
+    """Print the result for each mutation; the number that no model shows."""
     missed = 0
     for (name, mutation), found in zip(pairs, results, strict=True):
         print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)

@@ -1,4 +1,4 @@
-"""Looks for a model that shows that a guard of a pass was taken away."""
+"""Searches for a model whose results show that a guard of a pass is missing."""
 
 from collections.abc import Iterable
 from multiprocessing import get_context
@@ -12,9 +12,9 @@ from tests.random_models.rewrites.proof import Proof, Unequal
 
 
 def found_by(name: str, mutation: Mutation, seeds: Iterable[int], method: str = "fork") -> str:
-    """The first model that differs with a mutation of a pass and not without it; "" if none does.
+    """The first model whose results a mutation of a pass changes; "" if there is none.
 
-    In a process of its own, started by this method: what is wrong may write anywhere.
+    It runs in a process of its own, started by `method`: a mutated pass may write anywhere.
     """
     context = get_context(method)
     ours, theirs = context.Pipe(duplex=False)
@@ -32,11 +32,11 @@ def found_by(name: str, mutation: Mutation, seeds: Iterable[int], method: str = 
     return str(found)
 
 
-def _hunt(name: str, mutation: Mutation, seeds: Iterable[int], told: Connection) -> None:
+def _hunt(name: str, mutation: Mutation, seeds: Iterable[int], results: Connection) -> None:
     try:
-        told.send(_first(name, mutation, seeds))
+        results.send(_first(name, mutation, seeds))
     except AssertionError as error:
-        told.send(error)
+        results.send(error)
 
 
 def _first(name: str, mutation: Mutation, seeds: Iterable[int]) -> str:

@@ -1,4 +1,4 @@
-"""For each pass, its guards, and what stands in their place in a mutation that has to be found."""
+"""For each pass, mutations: texts of its guards and what replaces them."""
 
 from typing import NamedTuple
 
@@ -181,7 +181,7 @@ EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
         M('if name != "output" or not isinstance(fields[name], BoundOperand):', "if False:"),
     ),
 }
-"""Mutations after which every model gives the same.
+"""Mutations that change no result.
 
 fuse_gelu: a constant of one number adds leading dimensions of 1 to a result, at most: its elements
 are the same.

@@ -1,4 +1,4 @@
-"""Each pass on some hundred models in which it acts, and proof that a guard less is noticed."""
+"""Each pass on models in which it acts; a removed guard is found."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_pass_changes_no_result(name: str, special: bool) -> None:
 
 
 SAMPLE = [(name, mutations[0]) for name, mutations in MUTATIONS.items()]
-"""One of each pass; `make random-models MUTATIONS=1` has all of them."""
+"""One of each pass; `make mutations` has all of them."""
 
 
 @pytest.mark.parametrize(("name", "mutation"), SAMPLE, ids=MUTATIONS)

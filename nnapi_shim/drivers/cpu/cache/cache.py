@@ -28,7 +28,7 @@ from _operator import _compare_digest
 from itertools import chain
 from struct import Struct, pack
 
-from nnapi_shim import __version__, address, log
+from nnapi_shim import address, log
 from nnapi_shim.drivers.cpu.cache.folder import ABSENT, Folder, Untrusted
 from nnapi_shim.drivers.cpu.cache.format import (
     FIXED_WORDS,
@@ -51,6 +51,7 @@ from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byt
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, Pages
 from nnapi_shim.settings import PASSES
+from nnapi_shim.version import __version__
 
 MAGIC = b"NNSHIM\x00\x07"
 """The last byte is the layout version."""

@@ -1,1 +1,1 @@
-"""What kernels are written in: vector code, micro-kernels, epilogues; it names no operation."""
+"""Code generation for kernels: vector code, micro-kernels, epilogues; it names no operation."""

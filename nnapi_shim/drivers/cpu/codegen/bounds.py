@@ -1,4 +1,4 @@
-"""The end of floats: a fused activation, or an operation RELU, RELU1 or RELU6 that was moved there.
+"""Bounds of float outputs: a fused activation, or a following RELU, RELU1 or RELU6.
 
 Bounds in the other order, the higher one first, are those of such an operation: see
 ../lowering/bounds.py.

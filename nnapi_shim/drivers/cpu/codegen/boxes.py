@@ -1,7 +1,7 @@
-"""Boxes in kernels: their transformation, and how much two of them overlap.
+"""Boxes in kernels: their transformation, and their overlap.
 
-Positions are computed in float64 and rounded once to float32, so that what is decided by them does
-not depend on how e^x is computed.
+Positions are computed in float64 and rounded once to float32, so comparisons of
+them do not depend on how e^x is computed.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def within(position, size):
 
 @helper
 def is_box(x1, y1, x2, y2):
-    """Whether it ends where it begins or behind that; NaN does not."""
+    """Whether no end is before its start; False for NaN."""
     return x1 <= x2 and y1 <= y2
 
 

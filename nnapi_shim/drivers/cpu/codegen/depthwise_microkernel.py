@@ -21,6 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
+from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import ARGUMENTS, KINDS, NUMBA_KINDS
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
@@ -48,21 +49,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     vector,
 )
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
-
-ARGUMENTS = (
-    "input row_step tap_step pixel_step height width filter filter_row singles bias table "
-    "channels output output_step count first_column columns input_zero zero_point output_flip"
-).split()
-"""Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
-
-Steps in bytes: row_step and tap_step between input elements of neighbouring filter rows and
-columns, pixel_step between those of neighbouring outputs, filter_row between filter rows,
-output_step between outputs.
-height, width: filter rows and columns to take. singles: see quantized filters in packing.py.
-count, first_column, columns: of a variant at borders, how many pixels are wanted, and which columns
-there are, numbered from the first that the first pixel reads.
-table: see requantization.py; zero_point and all behind it: what becomes of quantized sums.
-"""
 
 
 def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
@@ -96,8 +82,7 @@ class _Depthwise:
         self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
         self.lanes = tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
-        self.args = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
-        self.low, self.high = fn.args[len(ARGUMENTS) :]
+        self.args = dict(zip(ARGUMENTS, fn.args, strict=True))
         self.mask: Any = None
 
     def write(self) -> None:
@@ -120,7 +105,7 @@ class _Depthwise:
             output = self.address_of("output", channel, size)
             for p, value in enumerate(self.finished(channel)):
                 address_of = builder.add(output, builder.mul(args["output_step"], long(p)))
-                with self.if_present(p > 0, builder.icmp_signed(">", args["count"], long(p))):
+                with self.if_present(p > 0, builder.icmp_signed(">", args["pixels"], long(p))):
                     self.store(value, address_of)
         builder.ret_void()
 
@@ -156,11 +141,11 @@ class _Depthwise:
         raise NotImplementedError
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        """Total + x * w."""
+        """The sum plus x * w."""
         raise NotImplementedError
 
     def finished(self, channel: Any) -> list[Any]:
-        """What is stored of the sums of each pixel."""
+        """The outputs of each pixel, from its sums."""
         raise NotImplementedError
 
     def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:
@@ -227,9 +212,9 @@ class _Float(_Depthwise):
         return ISA.multiply_add(self.builder, x, w, total)
 
     def finished(self, channel: Any) -> list[Any]:
-        builder = self.builder
+        builder, args = self.builder, self.args
         sums = [builder.load(slot) for slots in self.sums for slot in slots]
-        finished = iter(within(builder, sums, self.low, self.high))
+        finished = iter(within(builder, sums, args["low"], args["high"]))
         return [join(builder, [next(finished) for _ in slots]) for slots in self.sums]
 
 
@@ -302,7 +287,7 @@ class _Quantized(_Depthwise):
         columns = ColumnConstants(
             builder, args["table"], args["channels"], channel, self.vectors, self.lanes
         )
-        last = ByteOutput(args["zero_point"], self.low, self.high, args["output_flip"])
+        last = ByteOutput(args["zero_point"], args["low"], args["high"], args["output_flip"])
         group = self.vectors * self.lanes
         result = []
         for p in range(0, self.pixels, 2):  # two fill vectors of bytes
@@ -352,13 +337,19 @@ VARIANTS = {
 
 
 def pixels(tiling: Tiling, kind: str) -> Any:
-    """A numba function that runs a micro-kernel.
-
-    It takes the number of a variant, the ARGUMENTS, low and high.
-    """
+    """A numba function run(variant, Source, Weights, Target, Finish) that calls a micro-kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        chosen, *rest = arguments
+        chosen, *records = arguments
+        fields = [
+            (value, kind)
+            for record, layout in zip(records, signature.args[1:], strict=True)
+            for value, kind in zip(cgutils.unpack_tuple(builder, record), layout, strict=True)
+        ]
+        rest = [
+            context.cast(builder, value, kind, wanted)
+            for (value, kind), wanted in zip(fields, NUMBA_KINDS, strict=True)
+        ]
         for number, variant in enumerate(VARIANTS[kind]):
             if variant.taps and not tiling.masked:
                 variant = variant._replace(few=False)  # is the same
@@ -366,19 +357,14 @@ def pixels(tiling: Tiling, kind: str) -> Any:
                 name = (
                     f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
                 )
-                fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
+                fn, is_new = function(builder.module, name, KINDS)
                 if is_new:
                     WRITERS[kind](fn, tiling, variant).write()
                 builder.call(fn, rest)
         return context.get_dummy_value()
 
     @intrinsic
-    def run(
-        typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
-        filter_row, singles, bias, table, channels, output, output_step, count, first_column,
-        columns, input_zero, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * (1 + len(ARGUMENTS))
-        return types.void(*words, types.float32, types.float32), generate
+    def run(typing_context, variant, source, weights, target, finish):
+        return types.void(types.int64, source, weights, target, finish), generate
 
     return run

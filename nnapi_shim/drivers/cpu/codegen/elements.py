@@ -1,4 +1,4 @@
-"""Reading and writing single elements, the way that lets the compiler vectorise the loop around.
+"""Reads and writes of single elements in a form that lets the compiler vectorize the loop.
 
     for i in range(count):
         WRITE["f16"](y, i, clamp(READ["f16"](x, i), low, high))
@@ -9,8 +9,8 @@ stored, and halfwords (b16) likewise.
 
 A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
 writes the one in its place. The compiler cannot see that such a store never aliases a later load;
-the alias scope below states it. So READ is for inputs alone; READ_BACK is for what the kernel
-has itself written.
+the alias scope below states it. So READ is for inputs alone; READ_BACK is for memory
+that the kernel itself has written.
 """
 
 from typing import Any

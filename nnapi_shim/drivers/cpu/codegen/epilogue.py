@@ -1,6 +1,6 @@
 """The epilogue of a micro-kernel: sums become outputs, and the valid rows and columns are stored.
 
-Rows past the last repeat it: they store the same values again. Something of the same size may be
+Rows past the last repeat it: they store the same values again. An addend of the same size may be
 added first, see lowering/fused_add.py.
 """
 
@@ -67,7 +67,7 @@ class _Constants(NamedTuple):
 class Epilogue:
     """Finishes the sums of a micro-kernel.
 
-    args: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
+    args: its arguments. low, high: bounds of the outputs. adds: whether there may be an addend.
     widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
@@ -155,7 +155,7 @@ class Epilogue:
         return [[builder.load(slot) for slot in row] for row in slots]
 
     def _addend(self, row: Any, j: int) -> Any:
-        """Vector j of a row of what is added, as far as there are columns."""
+        """Vector j of a row of the addend, as far as there are columns."""
         before = j * self.lanes
         address = self.builder.add(row, long(before * self.size))
         if j + 1 < self.vectors:

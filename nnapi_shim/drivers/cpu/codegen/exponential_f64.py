@@ -19,7 +19,7 @@ EXP_LOW, EXP_HIGH = -746.0, 710.0
 """Beyond these e^x is 0 or infinite."""
 
 SERIES = tuple(1 / factorial(power) for power in range(13, 1, -1))
-"""Of e^r - 1 - r: what it leaves out is below 1e-17 for |r| <= ln(2) / 2."""
+"""Of e^r - 1 - r: the truncation error is below 1e-17 for |r| <= ln(2) / 2."""
 
 
 @helper

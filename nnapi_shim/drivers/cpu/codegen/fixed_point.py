@@ -1,13 +1,12 @@
 """Fixed-point arithmetic as the reference does it (semantics.md 5.3 and 5.6).
 
-First what the compiler makes vectors of, in int32: MBQM for multipliers below 1, in which both
-roundings are one. With r = x * M / 2^30, rounded down, and e = -n, the first rounding is
-t = (r + 1) >> 1, and the second (t + 2^(n-1) - (t < 0)) >> n; halving a number and then shifting it
-is shifting it once. For n = 0 there is no second one. That t < 0 may be taken for r < 0: they
-differ for t = 0, where the result is 0 either way.
+The first part vectorizes, in int32: MBQM for multipliers below 1, with both roundings in one. With
+r = x * M / 2^30, rounded down, and e = -n, the first rounding is t = (r + 1) >> 1, and the second
+(t + 2^(n-1) - (t < 0)) >> n; the two shifts are one shift. For n = 0 there is no second rounding.
+t < 0 may be replaced by r < 0: they differ only for t = 0, where the result is 0 in both cases.
 
-Then the general form, in int64: a number with k integer bits has width - 1 - k fractional ones, of
-a width of 16 or 32 bits; 1 is the largest number in the format with none.
+The second part is the general form, in int64: a number with k integer bits has width - 1 - k
+fractional bits, of a width of 16 or 32; 1 is the largest number without integer bits.
 """
 
 import numpy as np
@@ -226,7 +225,7 @@ def floor_log2(n):
 def inverse_root(n):
     """(m, s) with m * 2^-(31 + s) = 1 / sqrt(n): five steps of Newton's method.
 
-    1 is the largest m; what is below it counts as 1.
+    1 is the largest m; n < 1 counts as 1.
     """
     if n <= 1:
         return (1 << 31) - 1, 0

@@ -3,7 +3,7 @@
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
 The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
-row `zero`, which is what lies outside an image. A panel is its head (bias, then the table of
+row `zero`, the padding of an image. A panel is its head (bias, then the table of
 quantized kernels, see requantization.py) and `taps * depth` rows of one word per column. Rows past
 the last repeat it: they compute and store the same values again. Every output is summed in the
 order of t and k, on `chains` interleaved partial sums. Where there are many words, floating-point
@@ -100,7 +100,8 @@ class _Tile(Epilogue):
             self.fetch()
         row_bytes = width * self.scheme.word_bytes
         head = width * self.scheme.head
-        weights = variable(builder, LONG, builder.add(args["panel"], long(head)))
+        first_word = builder.add(args["panel"], long(head))
+        weights = variable(builder, LONG, first_word)
         with cgutils.for_range(builder, args["taps"]) as tap:
             rows = self._rows(tap.index)
             at = builder.load(weights)
@@ -108,6 +109,8 @@ class _Tile(Epilogue):
                 self._blocks(rows, at, row_bytes)
             else:
                 self._part(long(0), args["depth"], rows, at, row_bytes)
+            if self.scheme.has_terms:
+                self._further_terms(tap.index, rows, first_word, row_bytes)
             size = builder.mul(args["depth"], long(row_bytes))
             builder.store(builder.add(at, size), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
@@ -160,31 +163,51 @@ class _Tile(Epilogue):
         self, count: Any, first: Any, chains: int, rows: Sequence[Any], at: Any, row_bytes: int
     ) -> None:
         """Loop `count` times over `chains` words of the rows, from word `first` on."""
-        builder, scheme, lanes = self.builder, self.scheme, self.lanes
-        vector_bytes = lanes * scheme.word_bytes
+        builder = self.builder
         with cgutils.for_range(builder, count) as loop:
             word = builder.add(first, builder.mul(loop.index, long(chains)))
             panel = builder.add(at, builder.mul(word, long(row_bytes)))
             offset = builder.mul(word, long(4))
             for c in range(chains):
-                weights = [
-                    scheme.weights(
-                        builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), width
-                    )
-                    for j, width in enumerate(self.widths)
-                ]
-                for m, row in enumerate(rows):
-                    address = builder.add(builder.add(row, offset), long(4 * c))
-                    xs = {}
-                    for width in sorted(set(self.widths)):
-                        value = load(builder, address, WORD, 1)
-                        xs[width] = scheme.broadcast(builder, value, self.flip, width)
-                        # The same address, which the compiler does not see: from a word that it has
-                        # it makes the other vector by an instruction more, which takes longer.
-                        address = builder.add(address, self.args["zero_point"])
-                    for slot, width, w in zip(self.sums[c][m], self.widths, weights, strict=True):
-                        total = scheme.step(builder, builder.load(slot), xs[width], w)
-                        builder.store(total, slot)
+                weights = builder.add(panel, long(c * row_bytes))
+                self._word(rows, builder.add(offset, long(4 * c)), weights, c)
+
+    def _word(self, rows: Sequence[Any], offset: Any, packed: Any, chain: int) -> None:
+        """Add the products of the word at an offset of each row and the packed words."""
+        builder, scheme = self.builder, self.scheme
+        vector_bytes = self.lanes * scheme.word_bytes
+        weights = [
+            scheme.weights(builder, builder.add(packed, long(j * vector_bytes)), width)
+            for j, width in enumerate(self.widths)
+        ]
+        for m, row in enumerate(rows):
+            address = builder.add(row, offset)
+            xs = {}
+            for width in sorted(set(self.widths)):
+                value = load(builder, address, WORD, 1)
+                xs[width] = scheme.broadcast(builder, value, self.flip, width)
+                # The same address, which the compiler does not see: from a word that it has
+                # it makes the other vector by an instruction more, which takes longer.
+                address = builder.add(address, self.args["zero_point"])
+            for slot, width, w in zip(self.sums[chain][m], self.widths, weights, strict=True):
+                total = scheme.step(builder, builder.load(slot), xs[width], w)
+                builder.store(total, slot)
+
+    def _further_terms(
+        self, tap: Any, rows: Sequence[Any], first_word: Any, row_bytes: int
+    ) -> None:
+        """Add the further terms of a tap's words: a list at the end of the panel."""
+        builder, args = self.builder, self.args
+
+        words = builder.mul(args["taps"], args["depth"])
+        starts = builder.add(first_word, builder.mul(words, long(row_bytes)))
+        terms = builder.add(starts, builder.mul(builder.add(args["taps"], long(1)), long(8)))
+        at = builder.add(starts, builder.mul(tap, long(8)))
+        first, end = (load(builder, builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
+        with cgutils.for_range(builder, builder.sub(end, first)) as loop:
+            number = builder.add(first, loop.index)
+            term = builder.add(terms, builder.mul(number, long(8 + row_bytes)))
+            self._word(rows, load(builder, term, LONG, 4), builder.add(term, long(8)), 0)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""

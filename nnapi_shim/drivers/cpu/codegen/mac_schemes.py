@@ -21,12 +21,13 @@ from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_
 class MacScheme(NamedTuple):
     """A multiply-accumulate scheme.
 
-    accumulator, element: types of the sums and of what is stored.
+    accumulator, element: types of the sums and of the outputs.
     head: bytes per column in front of a panel. word_bytes: bytes of a packed word.
     mask(builder, flip, lanes): what `broadcast` gets as its flip.
     broadcast(builder, word, flip, lanes): an input word in all lanes.
     weights(builder, address, lanes): a vector of packed words.
     step(builder, sum, x, w): sum + x . w.
+    has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
     """
 
     name: str
@@ -38,6 +39,7 @@ class MacScheme(NamedTuple):
     broadcast: Callable[..., Any]
     weights: Callable[..., Any]
     step: Callable[..., Any]
+    has_terms: bool = False
 
 
 def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
@@ -111,3 +113,17 @@ def quads8() -> MacScheme:
         return ISA.dot_quads(builder, total, x, w)
 
     return MacScheme("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)
+
+
+def byte_pairs() -> MacScheme:
+    """A word is four uint8 of the input by four int8 weights, whose products fit int16 in pairs."""
+
+    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
+        return builder.bitcast(splat(builder, word, lanes), vector(BYTE, 4 * lanes))
+
+    def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
+        return ISA.dot_byte_pairs(builder, total, x, w)
+
+    return quads8()._replace(
+        name="u8s8pairs", mask=_no_mask, broadcast=broadcast, step=step, has_terms=True
+    )

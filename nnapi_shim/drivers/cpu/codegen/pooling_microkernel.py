@@ -1,4 +1,4 @@
-"""What the taps of a window come to, as many channels at a time as a vector has, in registers."""
+"""Pooling micro-kernel: reduces the taps of a window, vectors of channels in registers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -244,6 +244,6 @@ AVERAGE_BYTE = {"qu8": _average_byte("zext"), "qs8": _average_byte("sext")}
 """(total + count // 2) / count toward zero, with - instead of + for a negative total, within the
 bounds. Sums have 16 bits: enough for 128 taps.
 
-Quotients are multiples of 1 / count. With a nudge that is a quarter larger, which changes nothing
-in what is cut off, their product with a rounded share is on the right side of each integer.
+Quotients are multiples of 1 / count. With an addend larger by a quarter, which does not change
+the truncated quotient, the product with the rounded reciprocal truncates to the exact result.
 """

@@ -1,4 +1,4 @@
-"""What the kernels of the recurrent operations share: products with the state, activations."""
+"""Helpers of the recurrent kernels: products with the state, activations."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The end of quantized sums: int32 to bytes of the output, rounded twice as the reference does it.
+"""Requantization of int32 sums to bytes of the output, with both roundings of the reference.
 
 SRDHM and RDPOT (semantics.md 5.3) are floors of sums, which nest, so that both together are
 
@@ -8,10 +8,10 @@ with a minus in front of the last power for negative sums, and without it where 
 This and the zero point are computed in float32, in steps of 2^-BITS, plus half a step. Within 8
 bits the error is less than 3/4 of a step, so that only a result of 0 or 1 steps above an integer
 may belong below it: such results are recomputed exactly in 64-bit integers. So are infinities and
-what does not fit an int32, which round to -2^31 or 0. Of random sums, one in 2^13 needs it.
+results outside of int32, which round to -2^31 or 0. Of random sums, one in 2^13 needs it.
 
-A table has for each of `width` columns, one array behind the other: float32 scale, what is added
-for sums from 0 on, and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
+A table has for each of `width` columns, one array behind the other: float32 scale, the rounding
+addends for sums from 0 on and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ MAX_EXPONENT = 21
 @helper
 def decomposed(multiplier):
     """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= M < 2^31, of a float64 that is not
-    negative; (0, 0) for what is too small and for NaN. e is at most MOST_LEFT.
+    negative; (0, 0) on underflow and for NaN. e is at most MOST_LEFT.
     """
     bits = bits64_of(multiplier)
     exponent = (bits >> 52) - 1022

@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.elements import part
+from nnapi_shim.drivers.cpu.codegen.elements import DOUBLE, part
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
@@ -149,7 +149,7 @@ class F32:
         return F32(self.builder, self.builder.call(function, [self.value]))
 
     def bits(self) -> I32:
-        """Its bits."""
+        """The bits as I32."""
         return I32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, WORD)))
 
 
@@ -258,10 +258,10 @@ def vector_loop(
     total: tuple[Any, float | int, Callable[[Any, Any], Any]] | None = None,
     chains: int = 1,
 ) -> Any:
-    """Code for a loop over `count` numbers: body(here), or body(here, total so far) -> total.
+    """Code for a loop over `count` numbers: body(position), or body(position, total) -> total.
 
-    total: element type, start and join(value, value) -> value of a result that is collected in
-    lanes, in `chains` of them; it is answered.
+    total: element type, start and join(value, value) -> value of a reduction, which is accumulated
+    in `chains` vectors and returned.
     """
     lanes = TILING.lanes
     element, start, join = total or (FLOAT, 0.0, builder.fadd)
@@ -357,6 +357,21 @@ def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) ->
         return join(most, largest)
 
     return types.float32(types.int64, types.int64, types.int32, types.float32), generate
+
+
+@intrinsic
+def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
+    """The sum of float32[count] at x, in float64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count = arguments
+
+        def body(position: LoopPosition, total: Any) -> Any:
+            return builder.fadd(total, builder.fpext(position.load(x).value, total.type))
+
+        return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+    return types.float64(types.int64, types.int64), generate
 
 
 def elementwise_kernel(name, run):

@@ -1,4 +1,4 @@
-"""Non-maximum suppression: sorting by score, and removing what overlaps something better.
+"""Non-maximum suppression: sorts by score and removes boxes that overlap a better one.
 
 A candidate is an item: its score, made comparable, above its index, so that items in ascending
 order are candidates in the order of falling scores, equal ones in that of their indexes.

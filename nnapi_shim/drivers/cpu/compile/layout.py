@@ -184,10 +184,10 @@ class _Layout:
             self._patches.append(patch(at, SLOT_LOOP_TIMEOUT, 0))
             return 0
         offset = 0
-        while isinstance(value, At):
+        while type(value) is At:
             offset += value.offset
             value = value.base
-        if isinstance(value, bytes):
+        if type(value) is bytes:
             self._fixed.append((at, value, offset))
             return self._literal(value) + offset
         operands, root = self._operands, self._schedule.root(value)

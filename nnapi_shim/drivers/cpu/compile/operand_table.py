@@ -4,12 +4,14 @@ from collections.abc import Container, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT
 from nnapi_shim.drivers.cpu.program.record import At
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType
-from nnapi_shim.hal.quantization import decoded
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.operations import bound_operand
@@ -34,6 +36,7 @@ class OperandTable:
         owned: bool = False,
     ) -> None:
         self._constants = constants
+        self._keeps_bytes = tier().byte_pairs
         self._omitted = omitted
         self.declared: list[Operand] = list(graph.operands)
         self.constant_addresses = constants.addresses(graph)
@@ -92,8 +95,11 @@ class OperandTable:
     def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
         bound = bound_operand(index, self.declared[index], dimensions)
         halved = bound.type is OperandType.TENSOR_FLOAT32 and self._constants.halved
-        if halved and (self.constant_addresses.get(index), dimensions) in halved:
+        where = self.constant_addresses.get(index)
+        if halved and (where, dimensions) in halved:
             bound.value = HALVED
+        elif where is not None and self._keeps_bytes and bound.type in QUANTIZED_RANGE:
+            bound.value = ConstantBytes(where)
         return bound
 
     def bound(self, index: int) -> BoundOperand:

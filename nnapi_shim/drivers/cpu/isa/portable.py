@@ -4,7 +4,7 @@ It is the only tier of architectures that have no file of their own. Elsewhere i
 the architecture's baseline: `make kernels TIERS=portable`, `NNAPI_SHIM_TIER=portable`.
 """
 
-from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier, Tiling
+from nnapi_shim.drivers.cpu.isa.tier import TILING_128, Architecture, Tier
 
 TIER = Tier(
     name="portable",
@@ -13,18 +13,8 @@ TIER = Tier(
     registers=16,
     fused=False,
     float16=False,
-    tiling=Tiling(
-        lanes=4,
-        rows=4,
-        few_rows=2,
-        vectors=2,
-        odd_rows=0,
-        odd_vectors=0,
-        group=2,
-        masked=False,
-        channel_vectors=2,
-        cache=128 << 10,
-    ),
+    byte_pairs=False,
+    tiling=TILING_128,
 )
 ARCHITECTURE = Architecture(machine="", baseline="generic", tiers=(TIER,))
 """Any architecture without a file of its own."""

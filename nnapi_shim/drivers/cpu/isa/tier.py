@@ -51,6 +51,21 @@ class Tiling(NamedTuple):
         return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
 
 
+TILING_128 = Tiling(
+    lanes=4,
+    rows=4,
+    few_rows=2,
+    vectors=2,
+    odd_rows=0,
+    odd_vectors=0,
+    group=2,
+    masked=False,
+    channel_vectors=2,
+    cache=128 << 10,
+)
+"""For 16 registers of 128 bits."""
+
+
 class Tier(NamedTuple):
     """A set of instruction-set extensions that kernels are compiled for.
 
@@ -59,6 +74,8 @@ class Tier(NamedTuple):
     fused: a multiplication and an addition are one instruction.
     float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function
     per number.
+    byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
+    int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     """
 
     name: str
@@ -67,6 +84,7 @@ class Tier(NamedTuple):
     registers: int
     fused: bool
     float16: bool
+    byte_pairs: bool
     tiling: Tiling
 
 

@@ -3,7 +3,7 @@
 native/processor.c says which of them a processor runs.
 """
 
-from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier, Tiling
+from nnapi_shim.drivers.cpu.isa.tier import TILING_128, Architecture, Tier, Tiling
 
 V4 = Tier(
     name="v4",
@@ -12,6 +12,7 @@ V4 = Tier(
     registers=32,
     fused=True,
     float16=True,
+    byte_pairs=False,
     tiling=Tiling(
         lanes=16,
         rows=6,
@@ -32,6 +33,7 @@ V3 = Tier(
     registers=16,
     fused=True,
     float16=True,
+    byte_pairs=True,
     tiling=Tiling(
         lanes=8,
         rows=6,
@@ -52,18 +54,8 @@ V2 = Tier(
     registers=16,
     fused=False,
     float16=False,
-    tiling=Tiling(
-        lanes=4,
-        rows=4,
-        few_rows=2,
-        vectors=2,
-        odd_rows=0,
-        odd_vectors=0,
-        group=2,
-        masked=False,
-        channel_vectors=2,
-        cache=128 << 10,
-    ),
+    byte_pairs=True,
+    tiling=TILING_128,
 )
 
 MODULE_FLAGS = """

@@ -9,6 +9,7 @@ FAMILIES = (
     "activation",
     "binary",
     "bind",
+    "byte_pairs",
     "comparison",
     "control_flow",
     "conversion",
@@ -21,6 +22,8 @@ FAMILIES = (
     "grouped_convolution",
     "half_precision",
     "joining",
+    "layer_norm",
+    "local_response",
     "lstm",
     "lstm_quantized",
     "logical",
@@ -43,8 +46,10 @@ FAMILIES = (
     "unary",
     "winograd",
 )
-"""Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, dequantize, half_precision, packing, strided), `winograd`, `digest` and `bind`."""
+"""Files of kernels: those with the names of the families in operations/; kernels that several use
+(byte_pairs, gemm, depthwise, dequantize, half_precision, packing, strided); parts of large families
+(depthwise_quantized, local_response, lstm_quantized, winograd); layer_norm for a fused operation;
+`digest` and `bind`."""
 
 
 def load(family: str) -> None:

@@ -1,4 +1,4 @@
-"""Jumps: the kernels that IF and WHILE consist of. Below 0 means: jump."""
+"""The branch instructions of IF and WHILE. A negative result code branches."""
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, monotonic_ns
 from nnapi_shim.drivers.cpu.codegen.numeric import i64, u8

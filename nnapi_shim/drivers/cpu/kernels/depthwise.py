@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D: loops over the pixels of output rows, and what prepares its operands."""
+"""DEPTHWISE_CONV_2D: loops over the pixels of output rows; packing and expansion of operands."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import Finish, Source, Target, Weights
 from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     AT_BORDER,
     FEW,
@@ -32,7 +33,7 @@ MANY = TILING.lanes * TILING.channel_vectors
 
 @intrinsic
 def prefetch(typing_context, address):
-    """Ask for the line at an address, which need not exist, into the second-level cache."""
+    """Prefetch a cache line into the second-level cache; the address need not be valid."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         read, second_level, values = (ir.Constant(WORD, hint) for hint in (0, 2, 1))
@@ -55,46 +56,79 @@ def inside(start, taps, dilation, size):
     return first, max(first, min(taps, (size - start + dilation - 1) // dilation))
 
 
+@helper
+def prefetch_rows(address, rows, row_bytes, length):
+    """Prefetch `length` bytes of several rows."""
+    for _ in range(rows):
+        for at in range(address, address + length, CACHE_LINE):
+            prefetch(at)
+        address += row_bytes
+
+
+@helper
+def interior(a):
+    """The pixels [first, end) of an output row that read no column outside of the image."""
+    stride, span = a.stride_width, a.in_width + a.pad_left - (a.filter_width - 1) * a.dilation_width
+    first = min(a.out_width, (a.pad_left + stride - 1) // stride)
+    return first, max(first, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
+
+
+@helper
+def fixed_variant(a):
+    """(whether there is a variant of this filter width and stride, its number)."""
+    stride, width = a.stride_width, a.filter_width
+    is_fixed = stride == 1 or (stride == 2 and a.dilation_width == 1)
+    number = WIDE + stride - 1
+    if width == 5:
+        number += 2
+    elif width != 3:
+        is_fixed = False
+    return is_fixed, number
+
+
 def depthwise(kind: str, element_bytes: int) -> Any:
     """The kernel of an element type.
 
-    Where there are micro-kernels for the width of the filter, pixels go through together, else
-    those whose filter columns all lie in the image, and the rest one by one. Those of 8 bits, which
-    come here only where depthwise_quantized.py has no room, go one by one.
+    Filter widths with variants of the micro-kernel compute FIXED pixels at once, also at borders.
+    Otherwise pixels whose filter columns all lie in the image go PIXELS at once, the rest one by
+    one. The 8-bit kernels, which serve only what depthwise_quantized.py has no room for, go one by
+    one.
     """
     run = pixels(TILING, kind)
     has_variants = kind == "f32"
 
+    @helper
+    def choose(a, w, phases, is_fixed, fixed, inner, inner_end):
+        """(variant, pixels, first_column, columns, w) for the pixels from w on."""
+        variant, count, first_column, columns = ONE, 1, 0, 0
+        if is_fixed:
+            variant, count = fixed, min(FIXED, (a.out_width - w + phases - 1) // phases)
+            seen = (count - 1) * a.stride_width + a.filter_width
+            column = w * a.stride_width - a.pad_left
+            first_column, columns = inside(column, seen, a.dilation_width, a.in_width)
+            columns -= first_column
+            if columns < (FIXED - 1) * a.stride_width + a.filter_width:
+                variant += AT_BORDER
+        elif has_variants and inner <= w < inner_end and inner_end - inner >= PIXELS:
+            variant, count, w = SOME, PIXELS, min(w, inner_end - PIXELS)
+        return variant, count, first_column, columns, w
+
     def convolve(a, tile, deadline):
-        channels, dilation, stride = a.channels, a.dilation_width, a.stride_width
+        channels, stride = a.channels, a.stride_width
         pixel_bytes = channels * element_bytes
-        row_bytes, tap_step = a.in_width * pixel_bytes, dilation * pixel_bytes
+        row_bytes, tap_step = a.in_width * pixel_bytes, a.dilation_width * pixel_bytes
         row_step, pixel_step = a.dilation_height * row_bytes, stride * pixel_bytes
         filter_row = a.filter_width * channels * 4
-        singles = a.filter_height * filter_row
-        # The pixels [left, right) read no column outside of the image.
-        left = min(a.out_width, (a.pad_left + stride - 1) // stride)
-        span = a.in_width + a.pad_left - (a.filter_width - 1) * dilation
-        right = max(left, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
-        few = 0
-        if has_variants and channels < MANY:
-            few = FEW
-        is_fixed = has_variants and (stride == 1 or (stride == 2 and dilation == 1))
-        wide = WIDE + stride - 1
-        if a.filter_width == 5:
-            wide += 2
-        elif a.filter_width != 3:
-            is_fixed = False
+        inner, inner_end = interior(a)
+        few = FEW if has_variants and channels < MANY else 0
         # Pixels as far apart as the filter's columns read the same columns of the image.
-        phases = 1
-        if is_fixed:
-            phases = min(dilation, a.out_width)
-        reach = (FIXED - 1) * stride + a.filter_width
+        is_fixed, fixed = fixed_variant(a)
+        is_fixed = has_variants and is_fixed
+        phases = min(a.dilation_width, a.out_width) if is_fixed else 1
         rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
         products = a.filter_height * a.filter_width * channels
-        is_long, stretch, work = a.out_width * products >= 16 * LONG, 1, 0
-        if is_long:
-            stretch = max(4 * LONG // products, 1)
+        is_long, work = a.out_width * products >= 16 * LONG, 0
+        stretch = max(4 * LONG // products, 1) if is_long else 1
         for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
             image, h = row // a.out_height, row % a.out_height
             start = h * a.stride_height - a.pad_top
@@ -103,59 +137,33 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             target = a.output + row * a.out_width * pixel_bytes
             w = phase = 0
             while phase < phases:
-                variant, count, first_column, columns = ONE, 1, 0, 0
+                chosen = choose(a, w, phases, is_fixed, fixed, inner, inner_end)
+                variant, count, first_column, columns, w = chosen
                 column = w * stride - a.pad_left
-                if is_fixed:
-                    variant, count = wide, min(FIXED, (a.out_width - w + phases - 1) // phases)
-                    seen = (count - 1) * stride + a.filter_width
-                    first_column, columns = inside(column, seen, dilation, a.in_width)
-                    columns -= first_column
-                    if columns < reach:
-                        variant += AT_BORDER
-                elif has_variants and left <= w < right and right - left >= PIXELS:
-                    variant, count, w = SOME, PIXELS, min(w, right - PIXELS)
-                    column = w * stride - a.pad_left
-                # What the next row of pixels reads first. This one goes through several rows at
-                # once, and the processor's own prefetching follows none of them.
+                # The hardware prefetcher follows none of the several rows that are read at once:
+                # prefetch the columns that the next row of pixels reads first.
                 if phase == 0:
                     below = source + column * pixel_bytes + (end - first) * row_step
-                    for _ in range(rows_below):
-                        for at in range(below, below + count * phases * pixel_step, CACHE_LINE):
-                            prefetch(at)
-                        below += row_bytes
+                    prefetch_rows(below, rows_below, row_bytes, count * phases * pixel_step)
                 j, j_end = 0, a.filter_width
                 if variant == ONE:
-                    j, j_end = inside(column, a.filter_width, dilation, a.in_width)
+                    j, j_end = inside(column, a.filter_width, a.dilation_width, a.in_width)
                 if is_long:
                     work += 1
                     if work >= stretch:
                         work = 0
                         if late(deadline):
                             return DEADLINE
+                x = source + column * pixel_bytes + j * tap_step
+                w_address = a.filter + first * filter_row + j * channels * 4
+                singles = a.filter_height * filter_row
+                y = target + w * pixel_bytes
                 run(
                     variant + few,
-                    source + column * pixel_bytes + j * tap_step,
-                    row_step,
-                    tap_step,
-                    pixel_step,
-                    end - first,
-                    j_end - j,
-                    a.filter + first * filter_row + j * channels * 4,
-                    filter_row,
-                    singles,
-                    a.bias,
-                    a.table,
-                    channels,
-                    target + w * pixel_bytes,
-                    phases * pixel_bytes,
-                    count,
-                    first_column,
-                    columns,
-                    a.input_zero,
-                    a.zero_point,
-                    a.output_flip,
-                    a.low,
-                    a.high,
+                    Source(x, row_step, tap_step, pixel_step, end - first, j_end - j),
+                    Weights(w_address, filter_row, singles, a.bias, a.table, channels),
+                    Target(y, phases * pixel_bytes, count, first_column, columns),
+                    Finish(a.input_zero, a.zero_point, a.output_flip, a.low, a.high),
                 )
                 w += count * phases
                 if w >= a.out_width:

@@ -5,7 +5,7 @@ from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer,
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
-from nnapi_shim.drivers.cpu.kernels.depthwise import CACHE_LINE, prefetch
+from nnapi_shim.drivers.cpu.kernels.depthwise import prefetch_rows
 from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
@@ -13,136 +13,171 @@ from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     PACK_INTERLEAVED,
 )
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
 
 GROUP, LANES = TILING.group, TILING.lanes
 WIDTH = BLOCK_VECTORS * TILING.lanes
 HEAD_BYTES = QUANTIZED_HEAD_BYTES * WIDTH
 """In front of a panel's weights: biases, and the table."""
 SEGMENTS = 64
-"""After how many segments the clock is looked at: each is some thousand words."""
+"""Number of segments, of some thousand words each, between two looks at the clock."""
 interleave, run_blocks = interleaver(TILING), blocks(TILING)
 weights_of = i8 if GROUP == 4 else i16
 
 
 @helper
-def _columns_before(columns, stride, most):
+def columns_before(columns, stride, most):
     """How many of `most` columns, `stride` apart, lie before column `columns`."""
     return min(max((columns + stride - 1) // stride, 0), most)
 
 
 @helper
-def _interleave_outside(outside, count, places, target, flip, zero, order):
+def row_at(a, first_row, start, j):
+    """(address, mask of offsets) of a filter row's input; a constant row outside of the image."""
+    y = start + j * a.dilation_height
+    if j < a.interleaved_height and 0 <= y < a.in_height:
+        return first_row + j * a.dilation_height * a.in_width * a.channels, -1
+    return a.outside, 0
+
+
+@helper
+def interleave_outside(a, count, offsets, target):
     """Interleave `count` elements that lie outside of the image."""
     if count > 0:
+        outside = a.outside
         interleave(outside, outside, outside, outside, 0, 0, 0, 0,
-              1, count, 0, places, 0, target, flip, zero, order)  # fmt: skip
+              1, count, 0, offsets, 0, target, a.flip, a.input_zero, a.order)  # fmt: skip
+
+
+@inlined
+def interleave_group(a, rows, masks, column, target):
+    """Interleave GROUP rows from a column on, for one slab; returns the end of the words.
+
+    All columns are one run if the words are scattered (places), otherwise plane by plane.
+    """
+    channels, slab, stride, places = a.channels, a.slab, a.stride_width, a.places
+    is_whole = slab == channels and stride == 1
+    runs, spread, most = a.planes, stride, a.plane
+    if places != 0:
+        runs, spread, most = 1, 1, a.columns
+    for p in range(runs):
+        left = columns_before(-column - p, spread, most)
+        right = max(left, columns_before(a.in_width - column - p, spread, most))
+        skip, to = (column + p + left * spread) * channels, 4 * slab
+        inside, length, lines, rest = right - left, slab, 0, 0
+        if places != 0:
+            inside, length, to = 1, (right - left) * slab, 0
+            lines, rest = left * slab // LANES * 8, right * slab // LANES * 8
+        elif is_whole:
+            inside, length = 1, (right - left) * slab
+        interleave_outside(a, left * slab, places, target)
+        if left < right:
+            interleave(rows[0] + (skip & masks[0]), rows[1] + (skip & masks[1]),
+                  rows[2] + (skip & masks[2]), rows[3] + (skip & masks[3]),
+                  masks[0], masks[1], masks[2], masks[3], inside, length, stride * channels,
+                  places + lines, 4 * slab, target + left * to,
+                  a.flip, a.input_zero, a.order)  # fmt: skip
+        interleave_outside(a, (most - right) * slab, places + rest, target + right * to)
+        if places == 0:
+            target += 4 * a.plane * slab
+    if places != 0:
+        target += 4 * a.planes * a.plane * slab
+    return target
+
+
+@inlined
+def compute_slab(a, memory, panel, together, output):
+    """All blocks of a slab in `together` output rows; returns the address of the next panel."""
+    unit = a.joined * a.slab
+    groups, has_rest = a.segment // a.joined, a.segment % a.joined != 0
+    last_group = a.segment - a.joined
+    for block in range((unit + WIDTH - 1) // WIDTH):
+        at = min(block * WIDTH, unit - WIDTH)
+        weights = panel + HEAD_BYTES
+        for r in range(together):
+            to = output + r * a.out_width * a.channels + at
+            if groups > 0:
+                run_blocks(memory + 4 * at, a.offsets, a.taps, panel, weights,
+                           groups, 4 * unit, to, a.joined * a.channels,
+                           a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
+            if has_rest:
+                # The last outputs once more from the end.
+                run_blocks(memory + 4 * (last_group * a.slab + at), a.offsets, a.taps,
+                           panel, weights, 1, 0, to + last_group * a.channels, 0,
+                           a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
+            weights += a.taps * 4 * WIDTH
+        panel += HEAD_BYTES + a.rows_together * a.taps * 4 * WIDTH
+    return panel
 
 
 @kernel(DEPTHWISE_INTERLEAVED)
 def depthwise_interleaved(a, tile, deadline):
-    """A tile is tile_rows rows of outputs; `rows_together` of them are computed from the same
-    interleaved rows, by filters that begin further down each.
+    """A tile is tile_rows rows of outputs. Up to `rows_together` of them are computed from the same
+    interleaved rows, with filters that begin further down.
     """
-    channels, slab, stride, plane, places = a.channels, a.slab, a.stride_width, a.plane, a.places
-    flip, zero, outside, height = a.flip, a.input_zero, a.outside, a.interleaved_height
-    order, row_bytes, out_row = a.order, a.in_width * channels, a.out_width * channels
-    row_step = a.dilation_height * row_bytes
-    unit = a.joined * slab
-    count = (unit + WIDTH - 1) // WIDTH
-    whole_groups, has_rest = a.segment // a.joined, a.segment % a.joined != 0
-    last_group = a.segment - a.joined
-    weight_bytes = a.taps * 4 * WIDTH
-    panel_bytes = HEAD_BYTES + a.rows_together * weight_bytes
+    channels, slab, height = a.channels, a.slab, a.interleaved_height
+    row_bytes, out_row = a.in_width * channels, a.out_width * channels
     memory = interleave_buffer()
-    is_whole = slab == channels and stride == 1
-    row, end, looked = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows), 0
+    row, end, segments = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows), 0
     while row < end:
         image, h = row // a.out_height, row % a.out_height
         together = min(a.rows_together, min(end - row, a.out_height - h))
         start = h * a.stride_height - a.pad_top
         first_row = a.input + (image * a.in_height + start) * row_bytes
         for segment in range(0, a.out_width, a.segment):
-            looked += 1
-            if looked % SEGMENTS == 0 and late(deadline):
+            segments += 1
+            if segments % SEGMENTS == 0 and late(deadline):
                 return DEADLINE
             w = min(segment, a.out_width - a.segment)
-            column = w * stride - a.pad_left
-            # What the rows below read first, into the second-level cache: several rows are read at
-            # once, a piece of each, and the processor's own prefetching follows none of them.
-            below = first_row + height * row_step + column * channels
-            for _ in range(a.stride_height * together):
-                for at in range(below, below + a.columns * channels, CACHE_LINE):
-                    prefetch(at)
-                below += row_bytes
+            column = w * a.stride_width - a.pad_left
+            # The hardware prefetcher follows none of the several rows that are read in pieces:
+            # prefetch what the rows below read first.
+            below = first_row + height * a.dilation_height * row_bytes + column * channels
+            prefetch_rows(below, a.stride_height * together, row_bytes, a.columns * channels)
             panel = a.panels
             for slab_start in range(0, channels, slab):
                 channel = min(slab_start, channels - slab)
                 target = memory
                 for i in range(0, height, GROUP):
-                    row0, step0 = outside, 0
-                    row1, step1 = outside, 0
-                    row2, step2 = outside, 0
-                    row3, step3 = outside, 0
-                    for j in range(i, min(i + GROUP, height)):
-                        y = start + j * a.dilation_height
-                        at, step = outside, 0
-                        if 0 <= y < a.in_height:
-                            at, step = first_row + j * row_step + channel, -1
-                        if j == i:
-                            row0, step0 = at, step
-                        elif j == i + 1:
-                            row1, step1 = at, step
-                        elif j == i + 2:
-                            row2, step2 = at, step
-                        else:
-                            row3, step3 = at, step
-                    # All columns in one run, or plane by plane.
-                    runs, spread, most = a.planes, stride, plane
-                    if places != 0:
-                        runs, spread, most = 1, 1, a.columns
-                    for p in range(runs):
-                        left = _columns_before(-column - p, spread, most)
-                        right = max(left, _columns_before(a.in_width - column - p, spread, most))
-                        skip, to = (column + p + left * spread) * channels, 4 * slab
-                        inside, length, lines, rest = right - left, slab, 0, 0
-                        if places != 0:
-                            inside, length, to = 1, (right - left) * slab, 0
-                            lines, rest = left * slab // LANES * 8, right * slab // LANES * 8
-                        elif is_whole:
-                            inside, length = 1, (right - left) * slab
-                        _interleave_outside(outside, left * slab, places, target, flip, zero, order)
-                        if left < right:
-                            interleave(row0 + (skip & step0), row1 + (skip & step1),
-                                  row2 + (skip & step2), row3 + (skip & step3),
-                                  step0, step1, step2, step3, inside, length, stride * channels,
-                                  places + lines, 4 * slab, target + left * to,
-                                  flip, zero, order)  # fmt: skip
-                        _interleave_outside(outside, (most - right) * slab, places + rest,
-                                 target + right * to, flip, zero, order)  # fmt: skip
-                        if places == 0:
-                            target += 4 * plane * slab
-                    if places != 0:
-                        target += 4 * a.planes * plane * slab
+                    row0, mask0 = row_at(a, first_row + channel, start, i)
+                    row1, mask1 = row_at(a, first_row + channel, start, i + 1)
+                    row2, mask2, row3, mask3 = a.outside, 0, a.outside, 0
+                    if GROUP == 4:
+                        row2, mask2 = row_at(a, first_row + channel, start, i + 2)
+                        row3, mask3 = row_at(a, first_row + channel, start, i + 3)
+                    rows, masks = (row0, row1, row2, row3), (mask0, mask1, mask2, mask3)
+                    target = interleave_group(a, rows, masks, column, target)
                 output = a.output + row * out_row + w * channels + channel
-                for block in range(count):
-                    at = min(block * WIDTH, unit - WIDTH)
-                    weights = panel + HEAD_BYTES
-                    for r in range(together):
-                        to = output + r * out_row + at
-                        if whole_groups > 0:
-                            run_blocks(memory + 4 * at, a.offsets, a.taps, panel, weights,
-                                       whole_groups, 4 * unit, to, a.joined * channels,
-                                       a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
-                        if has_rest:
-                            # The last outputs once more from the end.
-                            run_blocks(memory + 4 * (last_group * slab + at), a.offsets, a.taps,
-                                       panel, weights, 1, 0, to + last_group * channels, 0,
-                                       a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
-                        weights += weight_bytes
-                    panel += panel_bytes
+                panel = compute_slab(a, memory, panel, together, output)
         row += together
     return 0
+
+
+@helper
+def weight_of(a, filter, y, j, c, part):
+    """A weight minus its zero point, or an int8 part of it; 0 outside of the filter."""
+    weight = 0
+    if 0 <= y < a.filter_height:
+        weight = int(centered(filter[(y * a.filter_width + j) * a.channels + c], a.flip, a.zero))
+        if GROUP == 4:
+            weight = part_of(weight, part)
+    return weight
+
+
+@helper
+def pack_filter(a, filter, packed, at, c, shift):
+    """Pack the filter of channel c, `shift` output rows down; returns (end, sum of weights)."""
+    total = 0
+    for part in range(a.parts):
+        for word in range(a.words):
+            for j in range(a.filter_width):
+                for i in range(GROUP):
+                    y = word * GROUP + i - shift * a.row_step
+                    weight = weight_of(a, filter, y, j, c, part)
+                    total += weight
+                    packed[at + i] = weight
+                at += WIDTH * GROUP
+    return at, total
 
 
 @kernel(PACK_INTERLEAVED)
@@ -150,18 +185,18 @@ def pack_interleaved(a, tile, deadline):
     """filter: 8-bit [height, width, channels], bias: int32[channels]; output: panels.
 
     A panel: bias, table of requantization.py, words of weights [rows_together, parts, words,
-    width]. What is no int8 of a weight less its zero point is in further parts.
+    width]. A weight minus its zero point is a sum of `parts` int8.
     """
-    channels, slab, flip, zero, width = a.channels, a.slab, a.flip, a.zero, a.filter_width
+    channels, slab, unit = a.channels, a.slab, a.joined * a.slab
     filter, bias, multipliers = u8(a.filter), i32(a.bias), f64(a.multipliers)
-    unit, words = a.joined * slab, a.words
+    words = a.rows_together * a.parts * a.words * a.filter_width * WIDTH
     panel, work = a.output, 0
     for slab_start in range(0, channels, slab):
         channel = min(slab_start, channels - slab)
         for block in range(0, unit, WIDTH):
             first = min(block, unit - WIDTH)
             sums, packed = i32(panel), weights_of(panel + HEAD_BYTES)
-            work += a.rows_together * a.parts * words * width * GROUP * WIDTH
+            work += words * GROUP
             if work >= LONG:
                 work = 0
                 if late(deadline):
@@ -170,21 +205,8 @@ def pack_interleaved(a, tile, deadline):
                 c = channel + (first + n) % slab
                 at = n * GROUP
                 for shift in range(a.rows_together):
-                    total = 0
-                    for part in range(a.parts):
-                        for word in range(words):
-                            for j in range(width):
-                                for i in range(GROUP):
-                                    weight, y = 0, word * GROUP + i - shift * a.row_step
-                                    if 0 <= y < a.filter_height:
-                                        index = (y * width + j) * channels + c
-                                        weight = int(centered(filter[index], flip, zero))
-                                        if GROUP == 4:
-                                            weight = part_of(weight, part)
-                                    total += weight
-                                    packed[at + i] = weight
-                                at += WIDTH * GROUP
+                    at, total = pack_filter(a, filter, packed, at, c, shift)
                     sums[n] = bias[c] - a.sum_zero * total
                 write_column(panel + 4 * WIDTH, WIDTH, n, multipliers[c], a.zero_point)
-            panel += HEAD_BYTES + a.rows_together * a.parts * words * width * 4 * WIDTH
+            panel += HEAD_BYTES + 4 * words
     return 0

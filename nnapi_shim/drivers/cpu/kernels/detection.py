@@ -175,7 +175,7 @@ def end_detections(a, image, count):
 
 @kernel(MERGE_CLASSES)
 def merge_classes(a, tile, deadline):
-    """The best of what stays in all classes, as the outputs of an image; a tile is an image."""
+    """Merge the survivors of all classes into the outputs of an image; a tile is an image."""
     anchors, classes, capacity = a.anchors, a.classes, a.capacity
     most = (classes - 1) * capacity
     items, spare, histogram, _ = parts_of(a.scratch + tile * scratch_size(most), most)
@@ -199,8 +199,8 @@ def merge_classes(a, tile, deadline):
 
 @kernel(FAST_NMS)
 def nms_best_class(a, tile, deadline):
-    """One suppression by the best score of each anchor, then the `each` best classes of those that
-    stay; a tile is an image.
+    """One suppression by the best score of each anchor, then the `each` best classes of the
+    survivors; a tile is an image.
     """
     anchors, classes = a.anchors, a.classes
     parts = parts_of(a.scratch + tile * scratch_size(anchors), anchors)
@@ -249,7 +249,7 @@ def nms_best_class(a, tile, deadline):
 
 @helper
 def mirrored(i, size):
-    """A position beside the map as the one on the other side of its border point."""
+    """Reflect a position outside of the map at the border."""
     return 1 if i < 0 else (size - 2 if i >= size else i)
 
 

@@ -58,7 +58,7 @@ def numbers_of_block(typing_context: Any, y: Any, x: Any, key: Any) -> Any:
 
 @intrinsic
 def take(typing_context: Any, counter: Any, count: Any) -> Any:
-    """Add to the counter at an address that several threads count with; what it was before."""
+    """Atomic fetch-and-add of a counter that several threads share."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], ir.PointerType())

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves, pairs16, quads8
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import byte_pairs, float32, halves, pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
@@ -80,6 +80,8 @@ _quantized_row = quads8() if TILING.group == 4 else pairs16(BYTE)
 
 gemm_f32 = gemm("gemm_f32", _float32, TILING.rows)
 gemm_q8 = gemm("gemm_q8", _quantized, TILING.rows)
+if ISA.tier.byte_pairs:
+    gemm_pairs_q8 = gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm_few_f32 = gemm("gemm_few_f32", _float32, TILING.few_rows)
 gemm_few_q8 = gemm("gemm_few_q8", _quantized, TILING.few_rows)

@@ -1,4 +1,4 @@
-"""What convolutions of groups and of few channels do before the matrix product."""
+"""Steps before the matrix product of grouped convolutions and of those with few channels."""
 
 from typing import Any
 

@@ -78,7 +78,7 @@ def add_peephole(x, peephole, state, count):
 
 @helper
 def finish_gate(a, gate, x, state, count):
-    """x: float32[count], in place: what looks at the cell state is added; the sum is normalised."""
+    """x: float32[count], in place: add the peephole from the cell state, then layer-normalize."""
     peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
     if peephole != 0:
         add_peephole(x, peephole, state, count)

@@ -181,6 +181,37 @@ def normalise(values, count, gain, bias, mantissa, exponent, least):
         values[u] = saturated(scaled(steps, mantissa, exponent), 16)
 
 
+@helper
+def update_cell_q8(a, gates, before, after, has_input_gate):
+    """The cell state after the step; without an input gate, it is 1 minus the forget gate."""
+    units, state = a.units, i16(before)
+    into, forget, candidate = i16(gates), i16(gates + 2 * units), i16(gates + 4 * units)
+    for u in range(units):
+        f = np.int64(forget[u])
+        i = np.int64(into[u]) if has_input_gate else ONE - f
+        value = rounding_shift(f * state[u], 15)
+        value += rounding_shift(i * candidate[u], a.product_shift)
+        after[u] = min(max(saturated(value, 16), a.cell_low), a.cell_high)
+
+
+@helper
+def project_q8(a, result, y, deadline):
+    """y: int8[outputs] = the projection of result: int16[units]. False after the deadline."""
+    units, numbers, bias, work = a.units, i16(result), i32(a.projection_bias), 0
+    for u in range(units):
+        numbers[u] += a.hidden_zero
+    for n in range(a.outputs):
+        work += units
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return False
+        products = dot_s8(result, a.projection + n * units, units) + bias[n]
+        value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
+        y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
+    return True
+
+
 @kernel(CELL_8)
 def lstm_q8(a, tile, deadline):
     """input, outputs: int8; cell state: int16, any power of 2.
@@ -193,23 +224,16 @@ def lstm_q8(a, tile, deadline):
     result = i16(h + 2 * outputs)
     gates = h + 2 * outputs + 2 * units
     before, after = a.prev_cell_state + tile * units * 2, i16(a.cell_state_out + tile * units * 2)
-    into, forget = i16(gates), i16(gates + 2 * units)
-    candidate, out = i16(gates + 4 * units), i16(gates + 6 * units)
+    out = i16(gates + 6 * units)
     widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
     widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
     first_gate = INPUT if a.input_to_input != 0 else FORGET
-    stretch, work = units, 0
+    stretch = units
     if units * (inputs + outputs) >= LONG:
         stretch = max(LONG // (inputs + outputs), 1)
     for gate in range(first_gate, 4):
         if gate == OUTPUT:
-            state = i16(before)
-            for u in range(units):
-                f = np.int64(forget[u])
-                i = np.int64(into[u]) if first_gate == INPUT else ONE - f
-                value = rounding_shift(f * state[u], 15)
-                value += rounding_shift(i * candidate[u], a.product_shift)
-                after[u] = min(max(saturated(value, 16), a.cell_low), a.cell_high)
+            update_cell_q8(a, gates, before, after, first_gate == INPUT)
         values, scales = i16(gates + 2 * gate * units), i64(a.gates + gate * 72)
         for source in range(2):
             numbers, count, weights = x, inputs, input_to(a, gate)
@@ -246,19 +270,8 @@ def lstm_q8(a, tile, deadline):
     if a.projection == 0:
         for n in range(outputs):
             y[n] = result[n]
-    else:
-        for u in range(units):
-            result[u] += a.hidden_zero
-        bias = i32(a.projection_bias)
-        for n in range(outputs):
-            work += units
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
-            products = dot_s8(h + 2 * outputs, a.projection + n * units, units) + bias[n]
-            value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
-            y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
+    elif not project_q8(a, h + 2 * outputs, y, deadline):
+        return DEADLINE
     copy = i8(a.output_state_out + tile * outputs)
     for n in range(outputs):
         copy[n] = y[n]

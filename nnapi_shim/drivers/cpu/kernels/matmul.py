@@ -24,9 +24,9 @@ write_b8 = WRITE["b8"]
 def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finish):
     """rhs: [count, depth, columns]. A row is collected in `sums`, four elements of lhs at a time.
 
-    constants(a) -> what the rest gets; lhs, rhs(address, index, constants) -> an element; stored:
-    type of the sums; four(sum, x, w): sum + x[0] * w[0] + ...; finish(address, index, sum,
-    constants) stores a result.
+    constants(a) -> an argument of the other functions; lhs, rhs(address, index, constants) -> an
+    element; stored: type of the sums; four(sum, x, w): sum + x[0] * w[0] + ...; finish(address,
+    index, sum, constants) stores a result.
     """
     read_sum, write_sum = READ_BACK[stored], WRITE[stored]
 

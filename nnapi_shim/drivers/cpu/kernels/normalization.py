@@ -1,4 +1,4 @@
-"""L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION and INSTANCE_NORMALIZATION.
+"""L2_NORMALIZATION and INSTANCE_NORMALIZATION; local_response.py has LOCAL_RESPONSE_NORMALIZATION.
 
 input, output: [outer, length, inner], normalized along `length`; see lowering/normalization.py.
 Sums of floats along it are float64, in an order that depends on the tier, never on the number of
@@ -16,7 +16,6 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     rounded_twice,
     short_product,
 )
-from nnapi_shim.drivers.cpu.codegen.logarithm import power
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     add_any_order_f64,
@@ -32,8 +31,6 @@ from nnapi_shim.drivers.cpu.lowering.normalization import (
     L2_BYTES_SCRATCH,
     L2_SCRATCH,
     LANES,
-    LOCAL,
-    LOCAL_SCRATCH,
 )
 from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
@@ -41,7 +38,6 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
 SMALLEST_NORM = 1e-6
 LARGEST_SUM = np.float64(FLOAT32_MAX)
 """Sums are infinite beyond it: the reference keeps them in float32."""
-NEGLIGIBLE = 2.0**-24
 LOWEST_STEP, LARGEST_STEP, UNIT = np.int32(-128), np.int32(127), np.int32(128)
 FOURTEEN = np.int32(14)
 ZERO = np.float32(0)
@@ -67,7 +63,7 @@ def lanes_of(block, blocks, inner):
 
 @helper
 def l2_factor(total):
-    """What numbers whose squares sum up to `total` are multiplied by; NaN stays NaN."""
+    """1 / norm; total: the sum of the squares. NaN stays NaN."""
     norm = np.sqrt(total) if total <= LARGEST_SUM else total * np.inf
     return np.float32(1 / (SMALLEST_NORM if norm < SMALLEST_NORM else norm))
 
@@ -124,13 +120,13 @@ def l2_normalization_lanes_f32(a, tile, deadline):
 
 @helper
 def centred_byte(x, i, flip, zero):
-    """A stored number less its zero point."""
+    """A stored number minus its zero point; zero is the negated zero point."""
     return add32(np.int32(np.uint8(read_u8(x, i) ^ flip)), zero)
 
 
 @helper
 def store_byte(y, i, steps, zero_point):
-    """A number of steps around the zero point of the output."""
+    """Add the zero point of the output, and store."""
     write_b8(y, i, add32(min(max(steps, LOWEST_STEP), LARGEST_STEP), zero_point))
 
 
@@ -209,126 +205,14 @@ def l2_normalization_lanes_b8(a, tile, deadline):
     return 0
 
 
-# LOCAL_RESPONSE_NORMALIZATION
-
-
-@inlined
-def local_response(x, total, bias, alpha, minus_beta):
-    """The result for a number x whose window has squares that sum up to `total`."""
-    return x * power(multiply_add(alpha, total, bias), minus_beta)
-
-
-@kernel(LOCAL)
-def local_response_f32(a, tile):
-    """Every window is summed in float32. A tile is tile_blocks times LANES neighbours in
-    [length, inner]. scratch: float32 sums.
-    """
-    inner, radius = a.inner, a.radius
-    bias, alpha, minus_beta = a.bias, a.alpha, -a.beta
-    whole = a.length * inner
-    sums = a.scratch + tile * LOCAL_SCRATCH
-    blocks = (whole + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
-        at, start, count = lanes_of(block, blocks, whole)
-        origin = (at * whole + start) * SIZE
-        x, y = a.input + origin, a.output + origin
-        for p in range(count):
-            write_f32(sums, p, ZERO)
-        for offset in range(-radius * inner, radius * inner + 1, inner):
-            neighbour = x + offset * SIZE
-            for p in range(max(0, -offset - start), min(count, whole - offset - start)):
-                value = read(neighbour, p)
-                write_f32(sums, p, multiply_add(value, value, read_f32(sums, p)))
-        for p in range(count):
-            total = read_f32(sums, p)
-            write_f32(y, p, local_response(read(x, p), total, bias, alpha, minus_beta))
-    return 0
-
-
-@helper
-def change(running, x, count, sign):
-    """Take squares in, or out if sign is -1."""
-    for c in range(count):
-        value = np.float64(read(x, c))
-        write_f64(running, c, read_f64(running, c) + sign * (value * value))
-
-
-@helper
-def is_negligible(running, count, alpha, bias):
-    """Whether what is left of running sums does not count beside the bias; NaN does."""
-    left = 0.0
-    for c in range(count):
-        left += abs(read_f64(running, c))
-    return abs(alpha * left) <= NEGLIGIBLE * abs(bias)
-
-
-@kernel(LOCAL)
-def local_response_running_f32(a, tile, deadline):
-    """Windows are summed in float64, each from the one before. A tile is tile_blocks blocks of
-    lanes. scratch: float64 sums, float32 sums of as many rows as there is room for.
-
-    An element that is not finite, or so large that others vanish beside it, spoils the windows
-    that follow it. Then something is left when all elements have been taken out again, and every
-    window is summed anew.
-    """
-    length, inner, radius = a.length, a.inner, a.radius
-    bias, alpha, minus_beta = a.bias, a.alpha, -a.beta
-    running = a.scratch + tile * LOCAL_SCRATCH
-    sums = running + 8 * LANES
-    pitch = inner * SIZE
-    blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
-        at, lane, count = lanes_of(block, blocks, inner)
-        offset = (at * length * inner + lane) * SIZE
-        x, y = a.input + offset, a.output + offset
-        rows = LANES // inner if count == inner else 1
-        for c in range(count):
-            write_f64(running, c, 0.0)
-        for i in range(-radius, length + radius + 1):
-            if i % STRETCH == STRETCH - 1 and late(deadline):
-                return DEADLINE
-            if i + radius < length:
-                change(running, x + (i + radius) * pitch, count, 1.0)
-            if i > radius:
-                change(running, x + (i - radius - 1) * pitch, count, -1.0)
-            if i < 0 or i >= length:
-                continue
-            total = sums + i % rows * count * 4
-            for c in range(count):
-                write_f32(total, c, np.float32(max(read_f64(running, c), 0.0)))
-            if i % rows < rows - 1 and i < length - 1:
-                continue
-            back = i // rows * rows * pitch
-            for p in range((i % rows + 1) * count):
-                value = local_response(
-                    read(x + back, p), read_f32(sums, p), bias, alpha, minus_beta
-                )
-                write_f32(y + back, p, value)
-        if not is_negligible(running, count, alpha, bias):
-            for i in range(length):
-                if late(deadline):
-                    return DEADLINE
-                for c in range(count):
-                    write_f64(running, c, 0.0)
-                for j in range(max(0, i - radius), min(length, i + radius + 1)):
-                    change(running, x + j * pitch, count, 1.0)
-                for c in range(count):
-                    total = np.float32(read_f64(running, c))
-                    value = local_response(read(x + i * pitch, c), total, bias, alpha, minus_beta)
-                    write_f32(y + i * pitch, c, value)
-    return 0
-
-
 # INSTANCE_NORMALIZATION
 
 
 @helper
 def statistics(origin, total, squares, count, gamma, epsilon):
-    """(mean, rest of the mean, factor) in float32, from sums of x - origin and of its squares.
+    """(mean, its rounding error, factor) in float32, from sums of x - origin and of its squares.
 
-    The sums that the reference has, of x and of (x - mean)^2, are infinite if they exceed float32.
+    As in the reference, sums of x and of (x - mean)^2 that exceed float32 are infinite.
     """
     shift = total / count
     variance = squares / count - shift * shift
@@ -344,7 +228,7 @@ def statistics(origin, total, squares, count, gamma, epsilon):
 
 @helper
 def instance(x, high, low, factor, beta):
-    """The mean is subtracted in two parts: together they have more digits than a float32."""
+    """A normalized element. The mean has two parts, more digits than one float32."""
     return multiply_add((x - high) - low, factor, beta)
 
 
@@ -368,10 +252,21 @@ def instance_normalization_f32(a, tile, deadline):
     return 0
 
 
+@inlined
+def add_folded_rows(totals, squares, wanted, count):
+    """Add all folded rows of the sums to the first."""
+    for other in range(wanted, count, wanted):
+        for c in range(wanted):
+            more = read_f64(totals, c) + read_f64(totals, other + c)
+            write_f64(totals, c, more)
+            more = read_f64(squares, c) + read_f64(squares, other + c)
+            write_f64(squares, c, more)
+
+
 @kernel(INSTANCE)
 def instance_normalization_lanes_f32(a, tile, deadline):
-    """A tile is tile_blocks blocks of lanes; where there are few, `fold` rows of them count as one
-    row. scratch: float64 origins, sums, sums of squares; float32 means, rests of them, factors.
+    """A tile is tile_blocks blocks of lanes; `fold` rows of few lanes are processed as one row.
+    scratch: float64 origins, sums, sums of squares; float32 means, their rounding errors, factors.
     """
     length, inner, fold = a.length, a.inner, a.fold
     gamma, beta, epsilon = a.gamma, a.beta, a.epsilon
@@ -400,18 +295,13 @@ def instance_normalization_lanes_f32(a, tile, deadline):
                 write_f64(totals, c, read_f64(totals, c) + (value0 + value1))
                 more = value0 * value0 + value1 * value1
                 write_f64(squares, c, read_f64(squares, c) + more)
-        for i in range(steps // 2 * 2, steps + 1):  # a single row, and what is less than one
+        for i in range(steps // 2 * 2, steps + 1):  # the odd row, then the incomplete one
             x0 = x + i * pitch
             for c in range(count if i < steps else rest):
                 value = np.float64(read(x0, c)) - read_f64(origins, c)
                 write_f64(totals, c, read_f64(totals, c) + value)
                 write_f64(squares, c, read_f64(squares, c) + value * value)
-        for other in range(wanted, count, wanted):
-            for c in range(wanted):
-                more = read_f64(totals, c) + read_f64(totals, other + c)
-                write_f64(totals, c, more)
-                more = read_f64(squares, c) + read_f64(squares, other + c)
-                write_f64(squares, c, more)
+        add_folded_rows(totals, squares, wanted, count)
         for c in range(wanted):
             sums = read_f64(origins, c), read_f64(totals, c), read_f64(squares, c)
             moments = statistics(*sums, length, gamma, epsilon)

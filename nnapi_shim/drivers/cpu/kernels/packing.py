@@ -61,7 +61,7 @@ def centered(typing_context, value, flip, zero):
 
 @helper
 def part_of(weight, part):
-    """A number as a sum of int8, of which the later parts take what does not fit in the first."""
+    """Part `part` of a number as a sum of int8: each takes as much of the rest as fits."""
     for _ in range(part):
         weight -= min(max(weight, -128), 127)
     return min(max(weight, -128), 127)
@@ -269,13 +269,16 @@ def prepare_s16(a, tile):
 
 @kernel(PREPARE)
 def prepare_u8(a, tile):
-    """input: 8-bit [rows, depth]; output: the same with rows of `pitch` bytes, padded with 0."""
-    depth, pitch = a.depth, a.pitch
+    """input: 8-bit [rows, depth]; output: the same with rows of `pitch` bytes, padded with 0.
+
+    `flip` makes the input uint8.
+    """
+    depth, pitch, flip = a.depth, a.pitch, a.flip
     first, end = share(a.rows, a.parts, tile)
     for row in range(first, end):
         x, y = u8(a.input + row * depth), u8(a.output + row * pitch)
         for k in range(depth):
-            y[k] = x[k]
+            y[k] = x[k] ^ flip
         for k in range(depth, pitch):
             y[k] = 0
     return 0
@@ -306,7 +309,7 @@ def _row_sums(name: str, row_sum: Any) -> Any:
         return 0
 
     row_sums.__name__ = name
-    row_sums.__doc__ = "output[row] = factor * (sum of what the row's taps read)."
+    row_sums.__doc__ = "output[row] = factor * (sum of the inputs of the row's taps)."
     return kernel(ROW_SUMS)(row_sums)
 
 

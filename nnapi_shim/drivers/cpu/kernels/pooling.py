@@ -88,8 +88,8 @@ def pool(name, layout, size, constants, pixel):
 
 
 def largest(read, read_back, write):
-    """The maximum from `low` on, cut off at `high` in every pass, which changes nothing: it keeps
-    the order. NaN is passed over. A tap that is missing repeats the last one.
+    """The maximum, starting from `low` and clamped to `high` in every pass, which preserves the
+    order. NaN is ignored. The last tap replaces a missing one.
     """
 
     @helper
@@ -153,7 +153,7 @@ for _type, _pool in LARGEST_BYTE.items():
 
 @helper
 def keep(totals, count):
-    """They stay what they are."""
+    """float32 totals need no conversion."""
 
 
 @helper
@@ -183,11 +183,11 @@ INTEGERS = whole, add_whole, read_whole
 
 def average(read, write, finish, sums_of_many, finish_many):
     """finish(sum, number of taps), clamped. Sums are float32, from the first tap to the last, three
-    at a time; those of PASSES passes are added up apart from each other, so that the error does not
-    grow with the number of taps but with its root. A row of zeros stands in for a missing tap.
+    at a time. The sums of PASSES passes are separate partial sums, so the error grows with the root
+    of the number of taps. A row of zeros replaces a missing tap.
 
-    sums_of_many, finish_many: what the sum of more passes than that is kept in, FLOATS or, for
-    quantized numbers, INTEGERS, which are exact; and its end.
+    sums_of_many, finish_many: the accumulator of more passes, FLOATS or, for quantized numbers,
+    the exact INTEGERS, and its finish.
     """
     turn, add_up, read_total = sums_of_many
 
@@ -274,12 +274,12 @@ def are_few_floats(height, width):
 
 @helper
 def are_few_bytes(height, width):
-    """Whether 16 bits have room for the sum."""
+    """Whether the sum fits 16 bits."""
     return height * width <= FEW_BYTES
 
 
 def by_size(are_few, few, many):
-    """The pixel for windows of few taps, or else of more."""
+    """Choose between the pixel functions for few and for many taps."""
     few = in_registers(few)
 
     @helper

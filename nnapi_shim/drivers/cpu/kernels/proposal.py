@@ -77,7 +77,7 @@ lower_gaussian = lower_scores_by(gaussian)
 
 @helper
 def move(columns, scores, rois, capacity, source, target):
-    """Candidate `source` in the place of `target`."""
+    """Overwrite candidate `target` by candidate `source`."""
     x1, y1, x2, y2, _ = box_at(columns, capacity, source)
     set_box(columns, capacity, target, x1, y1, x2, y2)
     f32(scores)[target] = f32(scores)[source]
@@ -95,13 +95,45 @@ def best_candidate(scores, rois, count):
     return best
 
 
+@helper
+def collect_candidates(a, label, start, end, columns, scores, candidates):
+    """Collect the rois [start, end) with scores above the threshold; returns how many."""
+    corners, count = f32(a.boxes), 0
+    for roi in range(start, end):
+        box = roi * a.classes + label
+        score = f32(a.scores)[box]
+        if score > a.score_threshold:
+            at = 4 * box
+            set_box(
+                columns, a.rois, count,
+                corners[at], corners[at + 1], corners[at + 2], corners[at + 3],
+            )  # fmt: skip
+            f32(scores)[count] = score
+            i64(candidates)[count] = roi
+            count += 1
+    return count
+
+
+@helper
+def drop_below(lowest, columns, scores, candidates, rois, count):
+    """Drop the candidates with scores below `lowest`; returns how many remain."""
+    i = 0
+    while i < count:
+        if f32(scores)[i] < lowest:
+            count -= 1
+            move(columns, scores, candidates, rois, count, i)
+        else:
+            i += 1
+    return count
+
+
 @kernel(SOFT_NMS)
 def soft_nms(a, tile, deadline):
     """scores: [rois, classes], boxes: [rois, classes, 4], chosen: int64[classes, rois], lowered:
     [classes, rois], counts: int64[classes]; a tile is tile_classes classes from 1 on.
 
-    Per image and class, writes the rois that stay, in the order in which they are selected, and
-    their scores. Candidates are in no order: one that goes makes room for the last.
+    Writes the selected rois of each image and class, in the order of selection, with their scores.
+    Candidates are unordered: the last one moves into the slot of one that is removed.
     """
     rois, classes = a.rois, a.classes
     corners = f32(a.boxes)
@@ -117,19 +149,7 @@ def soft_nms(a, tile, deadline):
         kept, start = 0, 0
         while start < rois:
             end = end_of_image(a.batch_index, start, rois)
-            count = 0
-            for roi in range(start, end):
-                box = roi * classes + label
-                score = f32(a.scores)[box]
-                if score > a.score_threshold:
-                    at = 4 * box
-                    set_box(
-                        columns, rois, count,
-                        corners[at], corners[at + 1], corners[at + 2], corners[at + 3],
-                    )  # fmt: skip
-                    f32(scores)[count] = score
-                    i64(candidates)[count] = roi
-                    count += 1
+            count = collect_candidates(a, label, start, end, columns, scores, candidates)
             selected = 0
             work += end - start
             while count > 0 and selected != a.limit:
@@ -151,13 +171,7 @@ def soft_nms(a, tile, deadline):
                     lower_gaussian(*values)
                 count -= 1
                 move(columns, scores, candidates, rois, count, best)
-                i = 0
-                while i < count:
-                    if f32(scores)[i] < a.lowest:
-                        count -= 1
-                        move(columns, scores, candidates, rois, count, i)
-                    else:
-                        i += 1
+                count = drop_below(a.lowest, columns, scores, candidates, rois, count)
             start = end
         i64(a.counts)[label] = kept
         if work >= LONG:
@@ -169,7 +183,7 @@ def soft_nms(a, tile, deadline):
 
 @kernel(MERGE_IMAGES)
 def merge_images(a, tile, deadline):
-    """What soft_nms found, image by image: the `limit` best, ordered by class, then by score.
+    """Merge the results of soft_nms per image: the `limit` best, ordered by class, then by score.
 
     out_scores: [found], out_rois: [found, 4], out_classes, out_batch_index: int32[found], found:
     int64; cursors: int64[classes] where the lists of the image begin, order: int64[capacity].

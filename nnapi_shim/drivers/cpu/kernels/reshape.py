@@ -1,4 +1,4 @@
-"""RESHAPE, where an alias will not do: a copy."""
+"""RESHAPE where the output cannot alias the input: a copy."""
 
 from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
 from nnapi_shim.drivers.cpu.lowering.copying import COPY

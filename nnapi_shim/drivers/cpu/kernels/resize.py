@@ -1,5 +1,5 @@
-"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: tables say where pixels come from; the layout of the
-operands is in lowering/resize.py.
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: tables have the source of each pixel;
+lowering/resize.py describes the layout of the operands.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""RNN, step by step, and SVDF; see ../lowering/rnn.py for what comes before."""
+"""RNN, step by step, and SVDF; ../lowering/rnn.py describes the steps before."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ read, write = READ["f32"], WRITE["f32"]
 def rnn(a, tile, deadline):
     """output: float32 rows; a tile is tile_batches batches, all of their steps.
 
-    A tile's scratch: the state, and what becomes the next one, float32 [tile_batches, units] each.
+    A tile's scratch: the state and the next state, float32 [tile_batches, units] each.
     """
     units, row_bytes = a.units, a.units * 4
     first = tile * a.tile_batches

@@ -188,7 +188,7 @@ def multiplier(a, count):
 
 @helper
 def scaling_of_few(a, count):
-    """What `requantized` needs: zero points, bounds, the factor and its roundings."""
+    """The parameters of `requantized`: zero points, bounds, the factor and its roundings."""
     legal, factor, exponent = multiplier(a, count)
     step = 1.0 / np.float64(1 << -min(exponent, 0))
     half, down = (0.5, 0.0) if exponent >= 0 else (0.5 + step / 2.0, step)
@@ -221,7 +221,7 @@ def requantized(total, weight, scaling):
 
 @helper
 def scaling_of_many(a, count):
-    """What `requantized_many` needs."""
+    """The parameters of `requantized_many`."""
     legal, factor, exponent = multiplier(a, count)
     mantissa = (np.int64(bits_of(factor)) & 0x7FFFFF | 0x800000) << 7
     mantissa = np.int64(0) if factor == ZERO else mantissa

@@ -1,4 +1,4 @@
-"""RANDOM_MULTINOMIAL: sums of exponentials in float64, and random numbers that are looked up there.
+"""RANDOM_MULTINOMIAL: cumulative sums of exponentials in float64, sampled with random numbers.
 
 The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 10.5).
 """
@@ -25,7 +25,7 @@ INFINITY = np.float32(np.inf)
 def cumulate(variant, size):
     """logits: float[rows, classes], output: float64[rows, classes]; a tile is tile_rows rows.
 
-    output[i] = sum over j <= i of exp(logits[j] - maximum); what is not finite counts as nothing.
+    output[i] = sum over j <= i of exp(logits[j] - maximum); infinities and NaN count as 0.
     """
     read = READ[variant]
 
@@ -82,7 +82,7 @@ def philox(block, stream, key):
 
 @helper
 def _class_of(sums, classes, u):
-    """The first class whose sum is above u times the sum of all."""
+    """The first class whose cumulative sum exceeds u times the total."""
     target = u * sums[classes - 1]
     low, high = 0, classes
     while low < high:

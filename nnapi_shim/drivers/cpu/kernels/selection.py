@@ -111,7 +111,7 @@ def largest_integer(element):
 
 @intrinsic
 def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
-    """What a row of float32[length] at x becomes, at most SHORT_ROW: all of it in two vectors."""
+    """ARGMAX of a row float32[length] at x, length <= SHORT_ROW: the whole row in two vectors."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, length, flip = arguments

@@ -1,4 +1,4 @@
-"""SOFTMAX and LOG_SOFTMAX: maximum, exponentials and their sum, results, each a loop of its own.
+"""SOFTMAX and LOG_SOFTMAX: separate loops for maximum, exponentials with their sum, and results.
 
 Floats in float32. Sums are taken in as many parts as the processor has lanes: their order depends
 on the tier, never on the number of threads. Those along a row are float64 from block to block.
@@ -236,7 +236,7 @@ def share_of(total):
 
 @helper
 def power_of(table, byte):
-    """(the exponential of a byte, what the sum gets of it)."""
+    """(the exponential of a byte, the summand that it contributes)."""
     power = np.int32(read_word(table, byte))
     # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
     return power, shift_right_unsigned(add32(power, HALF), TWELVE)

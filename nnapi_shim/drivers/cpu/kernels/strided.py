@@ -1,7 +1,7 @@
-"""Copies between strided views; see lowering/strided.py for what the fields say.
+"""Copies between strided views; lowering/strided.py describes the fields.
 
-A kernel goes through the lines of its tile. Where a line lies follows from its number alone, so
-that tiles are independent.
+A kernel loops over the lines of its tile. The address of a line depends on its number alone, so
+tiles are independent.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 @helper
 def offsets_of(axes, rank, line):
-    """How far the input and the output have moved in front of a line, in bytes."""
+    """Byte offsets of a line in the input and in the output."""
     steps, x, y = i64(axes), 0, 0
     for axis in range(rank):
         size = steps[3 * axis]

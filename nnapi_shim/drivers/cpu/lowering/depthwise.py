@@ -5,15 +5,15 @@ GROUPED_CONV_2D with one input channel per group is lowered here, too.
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, lower_interleaved
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
+from nnapi_shim.drivers.cpu.lowering.packing import Filter
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
 DEPTHWISE = record(
@@ -45,15 +45,15 @@ EXPANDED_PER_NS = 4
 
 
 def depthwise(
-    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any, tiling: Tiling
+    conv: ConvolutionDescriptor, filter: Filter, source: Any, target: Any, tiling: Tiling
 ) -> list[Step]:
     """filter: [taps, columns]. `source` and `target` are in NHWC order, float32 or quantized."""
-    quantized = is_quantized(op)
+    window, quantized = conv.window, conv.product.quantized
     element_bytes = 1 if quantized else 4
     channels = filter.columns
     rows = window.batch * window.vertical.output
     tile_rows = _tile_rows(rows, window, channels)
-    cut = blocks(op, window, channels, tiling) if quantized else None
+    cut = blocks(conv, channels, tiling) if quantized else None
     if cut is not None:
         steps: list[Step] = []
         if channels != window.in_depth:
@@ -61,7 +61,7 @@ def depthwise(
             expanded, multiplier = Buffer(pixels * channels), channels // window.in_depth
             steps = [_expand(source, expanded, pixels, window.in_depth, multiplier, channels, 1)]
             source = expanded
-        return steps + lower_interleaved(op, filter, window, source, target, tile_rows, cut, tiling)
+        return steps + lower_interleaved(conv, filter, source, target, tile_rows, cut, tiling)
     least = tiling.lanes
     if quantized:
         least *= 2
@@ -84,11 +84,11 @@ def depthwise(
         after.append(_expand(wide, target, outputs, padded, 1, channels, element_bytes))
         target = wide
     if quantized:
-        kind = "qu8" if op.input.type is OperandType.TENSOR_QUANT8_ASYMM else "qs8"
-        more, fields = _quantized_fields(op, filter, window, padded)
+        kind = "qu8" if conv.product.input.type is OperandType.TENSOR_QUANT8_ASYMM else "qs8"
+        more, fields = _quantized_fields(conv, filter, padded)
     else:
         kind = "f32"
-        more, fields = _float_fields(op, filter, padded)
+        more, fields = _float_fields(conv, filter, padded)
     steps += more
     steps.append(
         Step(
@@ -106,10 +106,10 @@ def depthwise(
             out_width=window.horizontal.output,
             filter_height=window.filter_height,
             filter_width=window.filter_width,
-            stride_height=op.stride_height,
-            stride_width=op.stride_width,
-            dilation_height=op.dilation_height,
-            dilation_width=op.dilation_width,
+            stride_height=conv.stride_height,
+            stride_width=conv.stride_width,
+            dilation_height=conv.dilation_height,
+            dilation_width=conv.dilation_width,
             pad_top=window.vertical.head,
             pad_left=window.horizontal.head,
             **fields,
@@ -155,11 +155,11 @@ def _expand(
 
 
 def _float_fields(
-    op: BoundOperation, filter: Filter, padded: int
+    conv: ConvolutionDescriptor, filter: Filter, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
     """The float filter: float16 is widened, and few channels are zero-padded."""
     steps = []
-    low, high = float_bounds(op.activation)
+    low, high = float_bounds(conv.product.activation)
     fields: dict[str, Any] = {
         **dict.fromkeys(FINISH, 0), "table": None, "input_zero": 0, "low": low, "high": high
     }  # fmt: skip
@@ -179,10 +179,10 @@ def _float_fields(
 
 
 def _quantized_fields(
-    op: BoundOperation, filter: Filter, window: Window, padded: int
+    conv: ConvolutionDescriptor, filter: Filter, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
     """The quantized filter, packed as pairs of int16 for two rows, less its zero point."""
-    channels = filter.columns
+    window, channels = conv.window, filter.columns
     flip, zero = signed_zero(filter.operand)
     packed = Buffer(2 * filter.taps * padded * 4)
     steps = [
@@ -205,11 +205,11 @@ def _quantized_fields(
         bias = Buffer(4 * padded)
         steps.append(_expand(filter.bias, bias, 1, channels, 1, padded, 4, once=True))
     factors = [*filter.multipliers, *[0.0] * (padded - channels)]
-    step, table_buffer = table(factors, signed_zero(op.output)[1])
+    step, table_buffer = table(factors, signed_zero(conv.product.output)[1])
     return [*steps, step], {
         "filter": packed,
         "bias": bias,
         "table": table_buffer,
-        "input_zero": op.input.zero_point,
-        **finish(op.activation, op.output),
+        "input_zero": conv.product.input.zero_point,
+        **finish(conv.product.activation, conv.product.output),
     }

@@ -8,6 +8,7 @@ and store some values twice.
 
 from struct import pack
 
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
     Filter,
@@ -22,8 +23,6 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
-from nnapi_shim.operations.declare import BoundOperation
-from nnapi_shim.operations.shapes import Window
 
 DEPTHWISE_INTERLEAVED = record(
     input=ADDRESS, panels=ADDRESS, offsets=ADDRESS, places=ADDRESS, outside=ADDRESS, order=ADDRESS,
@@ -69,11 +68,12 @@ class Blocks(NamedTuple):
         return at % stride * self.plane + at // stride
 
 
-def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) -> Blocks | None:
+def blocks(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> Blocks | None:
     """The blocking with the lowest estimated cost in cycles; None if there is none."""
+    window = conv.window
     width = BLOCK_VECTORS * tiling.lanes
-    outputs, stride = window.horizontal.output, op.stride_width
-    reach = (window.filter_width - 1) * op.dilation_width
+    outputs, stride = window.horizontal.output, conv.stride_width
+    reach = (window.filter_width - 1) * conv.dilation_width
     planes, further = min(stride, reach + 1), reach // stride
     words = -(-window.filter_height // tiling.group)
     best: tuple[float, Blocks | None] = (float("inf"), None)
@@ -105,14 +105,15 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
 
 
 def lower_interleaved(
-    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any,
+    conv: ConvolutionDescriptor, filter: Filter, source: Any, target: Any,
     tile_rows: int, cut: Blocks, tiling: Tiling,
 ) -> list[Step]:  # fmt: skip
     """filter: [taps, columns]. `source` and `target` are in NHWC order."""
-    channels, stride = filter.columns, op.stride_width
+    window, product = conv.window, conv.product
+    channels, stride = filter.columns, conv.stride_width
     words = -(-window.filter_height // tiling.group)
     filter_flip, filter_zero = signed_zero(filter.operand)
-    flip, zero = signed_zero(op.input)
+    flip, zero = signed_zero(product.input)
     parts, sum_zero = 1, 0
     if tiling.group == 4:
         flip, sum_zero = flip ^ 0x80, zero + 128
@@ -121,15 +122,15 @@ def lower_interleaved(
     offsets = [
         (word * cut.planes * cut.plane + cut.column(at, stride)) * column_bytes
         for word in range(words)
-        for at in range(0, window.filter_width * op.dilation_width, op.dilation_width)
+        for at in range(0, window.filter_width * conv.dilation_width, conv.dilation_width)
     ] * parts
-    columns, vector_offsets = _vector_offsets(op, window, channels, cut, tiling)
+    columns, vector_offsets = _vector_offsets(conv, channels, cut, tiling)
     rows_together = 1
-    if op.dilation_height == 1:
+    if conv.dilation_height == 1:
         # The padding of the interleaved words has room for further rows.
         further_rows = words * tiling.group - window.filter_height
-        rows_together += min(further_rows // op.stride_height, window.vertical.output - 1)
-    step = op.stride_height
+        rows_together += min(further_rows // conv.stride_height, window.vertical.output - 1)
+    step = conv.stride_height
     width = BLOCK_VECTORS * tiling.lanes
     panels = -(-channels // cut.slab) * -(-cut.joined * cut.slab // width)
     packed = Buffer(panels * width * (QUANTIZED_HEAD_BYTES + 4 * rows_together * len(offsets)))
@@ -157,7 +158,7 @@ def lower_interleaved(
             flip=filter_flip,
             zero=filter_zero,
             sum_zero=sum_zero,
-            zero_point=signed_zero(op.output)[1],
+            zero_point=signed_zero(product.output)[1],
             **shared,
         ),
         Step(
@@ -167,7 +168,7 @@ def lower_interleaved(
             input=source,
             panels=packed,
             offsets=pack(f"<{len(offsets)}q", *offsets),
-            outside=bytes([op.input.zero_point & 0xFF]) * width,
+            outside=bytes([product.input.zero_point & 0xFF]) * width,
             order=pack("<16i", *UNPACKED),
             output=target,
             rows=rows,
@@ -179,7 +180,7 @@ def lower_interleaved(
             interleaved_height=window.filter_height + (rows_together - 1) * step,
             stride_height=step,
             stride_width=stride,
-            dilation_height=op.dilation_height,
+            dilation_height=conv.dilation_height,
             pad_top=window.vertical.head,
             pad_left=window.horizontal.head,
             taps=len(offsets),
@@ -191,7 +192,7 @@ def lower_interleaved(
             flip=flip,
             input_zero=zero,
             **shared,
-            **finish(op.activation, op.output),
+            **finish(product.activation, product.output),
         ),
     ]
 
@@ -202,13 +203,13 @@ def _is_scattered(channels: int, slab: int, stride: int, planes: int, tiling: Ti
 
 
 def _vector_offsets(
-    op: BoundOperation, window: Window, channels: int, cut: Blocks, tiling: Tiling
+    conv: ConvolutionDescriptor, channels: int, cut: Blocks, tiling: Tiling
 ) -> tuple[int, bytes | None]:
     """The number of input columns of a segment, and, if `_is_scattered`, the target offset of each
     of their vectors.
     """
-    stride = op.stride_width
-    columns = (cut.segment - 1) * stride + (window.filter_width - 1) * op.dilation_width + 1
+    stride = conv.stride_width
+    columns = (cut.segment - 1) * stride + (conv.window.filter_width - 1) * conv.dilation_width + 1
     if not _is_scattered(channels, cut.slab, stride, cut.planes, tiling):
         return columns, None
     vector_offsets = [

@@ -4,16 +4,18 @@ Output rows are pixels (or rows of a batch), columns are output channels. Input 
 through a table of offsets, one per output row and filter tap, without im2col copies.
 """
 
+from functools import lru_cache
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
-    is_quantized,
     packed_filter,
     whole_filter,
 )
@@ -21,7 +23,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signe
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.declare import BoundOperand
 
 ROWS = {
     "table": ADDRESS,
@@ -80,7 +82,7 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8"
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
@@ -132,10 +134,7 @@ class Rows(NamedTuple):
 
 def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) -> Rows:
     """Contiguous rows: all tiles share one small table."""
-    tail = count - (-(-count // tile_rows) - 1) * tile_rows
-    offsets = [row * row_bytes for row in range(tile_rows)]
-    offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
-    table = pack(f"<{2 * tile_rows}q", *offsets)
+    table = _row_table(count - (-(-count // tile_rows) - 1) * tile_rows, row_bytes, tile_rows)
     return Rows(
         source,
         table,
@@ -150,8 +149,16 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
     )
 
 
-def product(
-    op: BoundOperation,
+@lru_cache(maxsize=256)
+def _row_table(tail: int, row_bytes: int, tile_rows: int) -> bytes:
+    """Offsets of the rows of a tile, then of the last one, which has `tail` rows."""
+    offsets = [row * row_bytes for row in range(tile_rows)]
+    offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
+    return pack(f"<{2 * tile_rows}q", *offsets)
+
+
+def multiplied(
+    product: ProductDescriptor,
     filter: BoundOperand,
     input: Input,
     rows: Rows,
@@ -159,36 +166,39 @@ def product(
     target: Any,
     tiling: Tiling,
 ) -> list[Step]:
-    """act(rows x filter [columns, ..., depth] + bias) with the bias and activation of `op`."""
-    whole = whole_filter(op, filter)
-    return product_with(op, whole, input, rows, depth, target, tiling, op.activation)
+    """act(rows x filter [columns, ..., depth] + bias) with the product's bias and activation."""
+    whole = whole_filter(product, filter)
+    return multiplied_with(product, whole, input, rows, depth, target, tiling)
 
 
-def product_with(
-    op: BoundOperation,
+def multiplied_with(
+    product: ProductDescriptor,
     filter: Filter,
     input: Input,
     rows: Rows,
     depth: int,
     target: Any,
     tiling: Tiling,
-    activation: int | None,
     output_columns: int = 0,
 ) -> list[Step]:
     """Pack a filter and multiply: act(rows x filter + bias).
 
-    activation: None if the operation has none.
     output_columns: columns of a row of the target, if more than those of the filter.
     """
     halved = is_halved(filter.operand, rows.tile_rows)
-    packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling, halved)
+    if input.terms is not None:
+        packed = packed_terms(product, filter, input, depth, tiling)
+    else:
+        packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, halved)
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
     stem = "gemv_half" if halved else stems.get(rows.tile_rows, "gemm")
-    if is_quantized(op):
+    if input.terms is not None:
+        stem = "gemm_pairs"
+    if product.quantized:
         kind, size = "q8", 1
-        fields = finish(activation, op.output)
+        fields = finish(product.activation, product.output)
         fields |= {"correction": None, "correction_stride": 0}
         if not packed.corrected:
             step, fields["correction"] = _row_sums(filter.operand, input, rows, depth)
@@ -196,7 +206,7 @@ def product_with(
             steps.append(step)
     else:
         kind, size = "f32", 4
-        low, high = float_bounds(activation)
+        low, high = float_bounds(product.activation)
         fields = dict.fromkeys([*FINISH, "correction_stride"], 0)
         fields |= {"low": low, "high": high, "correction": None}
     work = Work(

@@ -4,6 +4,8 @@ The rows of a block and one panel fit into the L2 cache together. Every block re
 again, every group the rows; the blocking with enough tiles and the least memory traffic is used.
 """
 
+from functools import lru_cache
+
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.hints import Any, NamedTuple
 
@@ -48,8 +50,9 @@ class Work(NamedTuple):
     finish: int
 
 
+@lru_cache(maxsize=256)
 def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str, int]]:
-    """The number of tiles, and the blocking fields."""
+    """The number of tiles, and the blocking fields: not to be changed, equal layers share them."""
     panel_vectors = panel_columns // tiling.lanes
     panel_steps = work.tile_rows * panel_vectors * (work.words + work.finish)
     if work.tile_rows == 1:

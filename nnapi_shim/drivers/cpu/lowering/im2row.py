@@ -10,9 +10,10 @@ For u8 x s8, a filter with a zero point is split into several int8 taps that rea
 whose sum is weight - zero.
 """
 
-from nnapi_shim.drivers.cpu.lowering.gemm import product_with
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
+from nnapi_shim.drivers.cpu.lowering.gemm import multiplied_with
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts, is_quantized
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
@@ -20,8 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.shapes import Window
+from nnapi_shim.operations.declare import BoundOperand
 
 PAD_ROWS = record(
     input=ADDRESS, output=ADDRESS, parts=INT64, rows=INT64, row=INT64, pitch=INT64,
@@ -42,32 +42,33 @@ ROW_COST, VECTOR_COST = 12, 8
 """Cost of the epilogue per row of sums and per vector, in vector multiplications."""
 
 
-def is_foldable(op: BoundOperation, window: Window) -> bool:
+def is_foldable(conv: ConvolutionDescriptor) -> bool:
     """Whether a filter row is contiguous in the image, and short enough for im2row."""
+    window = conv.window
     return (
         window.in_depth <= MAX_CHANNELS
         and 1 < window.filter_width * window.in_depth <= MAX_DEPTH
-        and op.dilation_width == 1
-        and op.stride_width <= window.filter_width
+        and conv.dilation_width == 1
+        and conv.stride_width <= window.filter_width
     )
 
 
 def folded(
-    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any, tiling: Tiling
+    conv: ConvolutionDescriptor, filter: Filter, source: Any, target: Any, tiling: Tiling
 ) -> list[Step]:
     """filter: [columns, taps, channels]. `source` and `target` are in NHWC order."""
-    quantized = is_quantized(op)
+    window, quantized = conv.window, conv.product.quantized
     group = tiling.group if quantized else 1
     parts = int8_parts(filter.operand) if quantized and group == 4 else 1
-    joined = _joined(op, filter, window, parts, tiling) if quantized else 1
-    step, depth = _reach(op, window, joined)
+    joined = _joined(conv, filter, parts, tiling) if quantized else 1
+    step, depth = _reach(conv, joined)
     words = -(-depth // group)
     out_width = window.horizontal.output // joined
     in_width = out_width - 1 + -(-words * group // step)
-    input = _padded_rows(op, window, source, step, in_width, words, tiling)
+    input = _padded_rows(conv, source, step, in_width, words, tiling)
     steps = []
     if quantized:
-        more, filter = _folded_filter(op, filter, window, joined, parts, tiling)
+        more, filter = _folded_filter(conv, filter, joined, parts, tiling)
         steps += more
     view = View(
         window.vertical.output,
@@ -76,8 +77,8 @@ def folded(
         in_width,
         window.filter_height,
         parts,
-        op.stride_height,
-        dilation_height=op.dilation_height,
+        conv.stride_height,
+        dilation_height=conv.dilation_height,
         dilation_width=0,
         pad_top=window.vertical.head,
     )
@@ -86,22 +87,24 @@ def folded(
     return [
         *steps,
         *table,
-        *product_with(op, filter, input, rows, depth, target, tiling, op.activation),
+        *multiplied_with(conv.product, filter, input, rows, depth, target, tiling),
     ]
 
 
-def _reach(op: BoundOperation, window: Window, joined: int) -> tuple[int, int]:
+def _reach(conv: ConvolutionDescriptor, joined: int) -> tuple[int, int]:
     """(stride, size) in elements of the input window of `joined` outputs."""
-    stride = op.stride_width * window.in_depth
+    window = conv.window
+    stride = conv.stride_width * window.in_depth
     return joined * stride, (joined - 1) * stride + window.filter_width * window.in_depth
 
 
-def _joined(op: BoundOperation, filter: Filter, window: Window, parts: int, tiling: Tiling) -> int:
+def _joined(conv: ConvolutionDescriptor, filter: Filter, parts: int, tiling: Tiling) -> int:
     """The number of joined outputs with the lowest cost of multiplications and epilogues."""
+    window = conv.window
 
     def cost(count: int) -> float:
         vectors = -(-count * filter.columns // tiling.lanes)
-        words = -(-_reach(op, window, count)[1] // tiling.group)
+        words = -(-_reach(conv, count)[1] // tiling.group)
         return (vectors * (window.filter_height * parts * words + VECTOR_COST) + ROW_COST) / count
 
     most = max(1, tiling.columns // filter.columns)
@@ -110,8 +113,7 @@ def _joined(op: BoundOperation, filter: Filter, window: Window, parts: int, tili
 
 
 def _padded_rows(
-    op: BoundOperation,
-    window: Window,
+    conv: ConvolutionDescriptor,
     source: Any,
     step: int,
     in_width: int,
@@ -119,20 +121,21 @@ def _padded_rows(
     tiling: Tiling,
 ) -> Input:
     """A copy of the image with rows of in_width * step elements; `words` of one are multiplied."""
+    window, product = conv.window, conv.product
     pitch = in_width * step
     values: dict[str, Any] = {"fill": 0, "flip": 0, "zero": 0}
     outside, rest = bytes(4 * words), dict[str, Any]()
     kernel, size, scale = "pad_rows_8", 1, 1  # bytes per element, elements per channel
-    if not is_quantized(op):
+    if not product.quantized:
         scale = 4
     else:
-        flip, zero = signed_zero(op.input)
+        flip, zero = signed_zero(product.input)
         if tiling.group == 2:
             kernel, size = "pad_rows_s16", 2
             values |= {"flip": flip, "zero": zero}
             rest = {"sums": "row_sums_s16"}
         else:
-            values["fill"] = op.input.zero_point & 0xFF
+            values["fill"] = product.input.zero_point & 0xFF
             outside = bytes([values["fill"]]) * (4 * words)
             rest = {"zero": zero + 128, "flip": 0x80 ^ flip}
     rows = window.batch * window.in_height
@@ -156,10 +159,11 @@ def _padded_rows(
 
 
 def _folded_filter(
-    op: BoundOperation, filter: Filter, window: Window, joined: int, parts: int, tiling: Tiling
+    conv: ConvolutionDescriptor, filter: Filter, joined: int, parts: int, tiling: Tiling
 ) -> tuple[list[Step], Filter]:
     """The filter of `joined` outputs: [joined, columns, filter rows, parts, depth]."""
-    step, depth = _reach(op, window, joined)
+    window = conv.window
+    step, depth = _reach(conv, joined)
     row = window.filter_width * window.in_depth
     columns, operand = filter.columns, filter.operand
     flip = zero = fill = 0

@@ -8,7 +8,8 @@ float16 is widened first, constants at compilation.
 
 from math import inf
 
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
@@ -264,19 +265,19 @@ def _products(
     gates = [pair for pair in zip(matrices, biases, strict=True) if pair[0] is not None]
     units, depth = gates[0][0].dimensions
     buffer = Buffer(4 * count * len(gates) * units)
-    input = prepared_input(op, source, count, depth, geometry)
+    product = ProductDescriptor(op.variant, quantized=False)
+    input = prepared_input(product, source, count, depth, geometry)
     input_rows = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
     steps: list[Step] = []
     for at, (weights, bias) in enumerate(gates):
-        steps += product_with(
-            op,
+        steps += multiplied_with(
+            product,
             matrix(weights, bias),
             input,
             input_rows,
             depth,
             At(buffer, 4 * at * units),
             geometry,
-            None,
             output_columns=len(gates) * units,
         )
     return steps, buffer

@@ -3,9 +3,15 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
+from nnapi_shim.drivers.cpu.lowering.descriptor import (
+    ProductDescriptor,
+    described_product,
+    is_quantized,
+)
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product, product_with
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, prepared_input
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied, multiplied_with
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import (
     image_in,
     image_out,
@@ -70,9 +76,12 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     depth = op.weights.dimensions[1]
     steps, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
-    input = prepared_input(op, source, batch, depth, geometry)
-    rows = consecutive_rows(input.source, batch, input.row_bytes, geometry.tile_rows(batch))
-    return steps + product(op, op.weights, input, rows, depth, target, geometry) + after
+    product = described_product(op)
+    tile_rows = geometry.tile_rows(batch)
+    terms = further_terms(op.weights, tile_rows, geometry)
+    input = prepared_input(product, source, batch, depth, geometry, terms)
+    rows = consecutive_rows(input.source, batch, input.row_bytes, tile_rows)
+    return steps + multiplied(product, op.weights, input, rows, depth, target, geometry) + after
 
 
 def lower_batch_matmul(op: BoundOperation) -> list[Step]:
@@ -147,16 +156,16 @@ def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: An
     """A packed product: every matrix of lhs is an image, every matrix of rhs its filter."""
     geometry = tiling()
     count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
-    factors = [_scale(op)] * columns if is_quantized(op) else []
-    view = BoundOperation(op.match, {"input": op.lhs, "output": op.output}, op.outputs)
-    input = prepared_input(view, lhs, count * rows, depth, geometry)
+    product = ProductDescriptor(op.variant, is_quantized(op), op.lhs, op.output)
+    factors = [_scale(op)] * columns if product.quantized else []
+    input = prepared_input(product, lhs, count * rows, depth, geometry)
     order = consecutive_rows(input.source, rows, input.row_bytes, geometry.tile_rows(rows))
     order = order._replace(images=count, image_bytes=rows * input.row_bytes)
     no_bias = bytes(4 * columns)
     filter = Filter(
-        rhs, no_bias, columns, 1, op.rhs, factors, count, depth_first=not is_quantized(op)
+        rhs, no_bias, columns, 1, op.rhs, factors, count, depth_first=not product.quantized
     )
-    return product_with(view, filter, input, order, depth, target, geometry, None)
+    return multiplied_with(product, filter, input, order, depth, target, geometry)
 
 
 def _unpacked_product(

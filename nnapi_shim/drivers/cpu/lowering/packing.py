@@ -17,12 +17,13 @@ and is 0 for symmetric filters.
 from collections.abc import Sequence
 from math import prod
 
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
 
 PACK_FLOAT = record(
@@ -90,7 +91,7 @@ class Input(NamedTuple):
     row_bytes, words: bytes of a row, and the number of its 32-bit words that are multiplied.
     outside: a row of zero points, which taps outside of the image read.
     zero: zero point of the values after XOR of every byte with `flip`; 0 if it is subtracted.
-    sums: the kernel that sums rows.
+    sums: the kernel that sums rows. terms: see byte_pairs.py; None for other products.
     """
 
     steps: list[Step]
@@ -101,6 +102,7 @@ class Input(NamedTuple):
     zero: int = 0
     flip: int = 0
     sums: str = ""
+    terms: int | None = None
 
 
 class Filter(NamedTuple):
@@ -142,45 +144,57 @@ def int8_parts(filter: BoundOperand) -> int:
     return 1 if zero == 0 else 2 if zero > -128 else 3  # 127 + 128 is 255
 
 
-def is_quantized(op: BoundOperation) -> bool:
-    """Whether the operands are 8-bit integers; otherwise they are float32 or float16."""
-    return op.variant.startswith("q")
-
-
-def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
+def multipliers(product: ProductDescriptor, filter: BoundOperand, columns: int) -> Sequence[float]:
     """Per output channel: input.scale * filter.scale / output.scale (semantics.md 5.4)."""
     quant = filter.channel_quant
     scales = quant.scales if quant else [filter.scale]
-    factors = [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+    output_scale = product.output.scale
+    factors = [float32(product.input.scale * scale) / output_scale for scale in scales]
     return factors if quant else factors * columns
 
 
-def whole_filter(op: BoundOperation, operand: BoundOperand) -> Filter:
-    """The Filter of an operand [columns, ..., depth] with the bias of `op`."""
+def whole_filter(product: ProductDescriptor, operand: BoundOperand) -> Filter:
+    """The Filter of an operand [columns, ..., depth] and the bias of the product."""
     columns = operand.dimensions[0]
-    factors = multipliers(op, operand, columns) if is_quantized(op) else ()
-    return Filter(operand, op.bias, columns, prod(operand.dimensions[1:-1]), operand, factors)
+    factors = multipliers(product, operand, columns) if product.quantized else ()
+    return Filter(operand, product.bias, columns, prod(operand.dimensions[1:-1]), operand, factors)
 
 
-def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling) -> Input:
-    """The Input of rows of `depth` elements; float16 must be widened before."""
-    if not is_quantized(op):
+def prepared_input(
+    product: ProductDescriptor,
+    source: Any,
+    rows: int,
+    depth: int,
+    tiling: Tiling,
+    terms: int | None = None,
+) -> Input:
+    """The Input of rows of `depth` elements; float16 must be widened before. terms: of the filter,
+    see byte_pairs.py.
+    """
+    if not product.quantized:
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
-    words = -(-depth // tiling.group)
+    words = -(-depth // (tiling.group if terms is None else 4))
     row_bytes = 4 * words
-    flip, zero = signed_zero(op.input)
-    if tiling.group == 2:
+    flip, zero = signed_zero(product.input)
+    if terms is not None:
+        kernel, flip = "prepare_u8", 0x80 ^ flip
+        outside = bytes([zero + 128]) * row_bytes
+        prepared = Input([], source, row_bytes, words, outside, zero + 128, terms=terms)
+        if row_bytes == depth and not flip:
+            return prepared
+    elif tiling.group == 2:
         kernel = "prepare_s16"
         prepared = Input([], source, row_bytes, words, bytes(row_bytes), sums="row_sums_s16")
     else:
         kernel = "prepare_u8"
-        outside = bytes([op.input.zero_point & 0xFF]) * row_bytes
+        outside = bytes([product.input.zero_point & 0xFF]) * row_bytes
         to_unsigned = 0x80 ^ flip
         prepared = Input(
             [], source, row_bytes, words, outside, zero + 128, to_unsigned, "row_sums_u8"
         )
         if row_bytes == depth:
             return prepared
+        flip = 0
     buffer = Buffer(rows * row_bytes)
     parts = min(rows, tiles_of(rows * row_bytes // PREPARED_PER_NS))
     step = Step(
@@ -200,7 +214,7 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
 
 
 def packed_filter(
-    op: BoundOperation,
+    product: ProductDescriptor,
     filter: Filter,
     input: Input,
     depth: int,
@@ -208,18 +222,18 @@ def packed_filter(
     tiling: Tiling,
     halved: bool = False,
 ) -> Packed:
-    """Pack a filter of `op` for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
+    """Pack a filter for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
 
     halved: float32 is packed as float16.
     """
     columns, taps = filter.columns, filter.taps
-    if is_quantized(op):
+    if product.quantized:
         # A matrix-vector product is bound by memory: int8 weights on all tiers.
         word_bytes = tiling.group if tile_rows == 1 else 4
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
-        kernel = f"pack_half_{op.variant}" if halved else f"pack_{op.variant}"
+        kernel = f"pack_half_{product.variant}" if halved else f"pack_{product.variant}"
         column_bytes = FLOAT_HEAD_BYTES + taps * input.words * (2 if halved else 4)
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     width = tiling.panel_columns(tile_rows)
@@ -228,7 +242,7 @@ def packed_filter(
     sizes: dict[str, Any] = {"columns": columns, "width": width, "lanes": tiling.lanes}
     addresses: dict[str, Any] = {"filter": filter.source, "bias": filter.bias, "output": buffer}
     flip, zero = signed_zero(filter.operand)
-    if is_quantized(op):
+    if product.quantized:
         step = Step(
             PACK_QUANTIZED,
             kernel,
@@ -245,7 +259,7 @@ def packed_filter(
             tiles=filter.matrices * panels,
             panels=panels,
             matrix_bytes=matrix_bytes,
-            zero_point=signed_zero(op.output)[1],
+            zero_point=signed_zero(product.output)[1],
         )
     elif filter.depth_first:
         step = Step(

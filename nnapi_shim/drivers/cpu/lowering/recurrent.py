@@ -1,6 +1,7 @@
 """Shared by the recurrent operations: float32 operands, packed matrices, input products."""
 
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
@@ -68,9 +69,12 @@ def packed(
     halved: bool = False,
 ) -> tuple[list[Step], Buffer]:
     """(step, packed weights and bias) for a recurrence; halved: as float16."""
+    product = ProductDescriptor(op.variant, quantized=False)
     depth = weights.dimensions[1]
-    input = prepared_input(op, None, 0, depth, geometry)
-    filter = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry, halved)
+    input = prepared_input(product, None, 0, depth, geometry)
+    filter = packed_filter(
+        product, matrix(weights, bias), input, depth, tile_rows, geometry, halved
+    )
     return [filter.step], filter.buffer
 
 
@@ -78,8 +82,9 @@ def products(
     op: BoundOperation, source: Any, count: int, weights: Filter, depth: int, geometry: Tiling
 ) -> tuple[list[Step], Buffer]:
     """(steps, input contribution of a cell): float32 [count, columns] from rows of `depth`."""
+    product = ProductDescriptor(op.variant, quantized=False)
     target = Buffer(4 * count * weights.columns)
-    input = prepared_input(op, source, count, depth, geometry)
+    input = prepared_input(product, source, count, depth, geometry)
     rows = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
-    steps = product_with(op, weights, input, rows, depth, target, geometry, None)
+    steps = multiplied_with(product, weights, input, rows, depth, target, geometry)
     return steps, target

@@ -6,11 +6,11 @@ The outputs of a phase form a grid; the grid index (y + head) // stride is the i
 these taps.
 """
 
-from nnapi_shim.drivers.cpu.lowering.gemm import product_with
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor, described_product
+from nnapi_shim.drivers.cpu.lowering.gemm import multiplied_with
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
-    is_quantized,
     multipliers,
     prepared_input,
 )
@@ -21,7 +21,7 @@ from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.convolution import transpose_spans
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.shapes import Span, nhwc
 
 
@@ -58,7 +58,9 @@ class Side(NamedTuple):
 class Task(NamedTuple):
     """The common parameters of all convolutions of an operation."""
 
-    op: BoundOperation
+    product: ProductDescriptor
+    filter: BoundOperand
+    batch: int
     input: Input
     down: Side
     across: Side
@@ -67,8 +69,8 @@ class Task(NamedTuple):
     @property
     def pixel_bytes(self) -> int:
         """Bytes of an output pixel."""
-        columns: int = self.op.filter.dimensions[0]
-        return columns * (1 if is_quantized(self.op) else 4)
+        columns: int = self.filter.dimensions[0]
+        return columns * (1 if self.product.quantized else 4)
 
 
 def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -> list[Step]:
@@ -82,8 +84,9 @@ def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -
     vertical, horizontal = transpose_spans(op)
     down = Side(height, op.filter.dimensions[1], op.stride_height, vertical)
     across = Side(width, op.filter.dimensions[2], op.stride_width, horizontal)
-    input = prepared_input(op, source, batch * height * width, depth, geometry)
-    task = Task(op, input._replace(steps=[]), down, across, geometry)
+    product = described_product(op)
+    input = prepared_input(product, source, batch * height * width, depth, geometry)
+    task = Task(product, op.filter, batch, input._replace(steps=[]), down, across, geometry)
     steps = input.steps
     if down.stride == across.stride == 1:
         return steps + _convolution(task, (0, 0), (1, 1), down.grid(0), across.grid(0), target)
@@ -118,11 +121,11 @@ def _convolution(
     target: Any,
 ) -> list[Step]:
     """Compute several phases: [batch, grid rows, grid columns, phases, channels]."""
-    op, down, across = task.op, task.down, task.across
-    channels, _, filter_width, depth = op.filter.dimensions
+    down, across = task.down, task.across
+    channels, _, filter_width, depth = task.filter.dimensions
     taps_down, taps_across = down.taps(phase[0]), across.taps(phase[1])
     taps, count = taps_down * taps_across, phases[0] * phases[1]
-    size = ELEMENT_BYTES[op.filter.type]
+    size = ELEMENT_BYTES[task.filter.type]
     tap = depth * size
     line = filter_width * tap
     # Taps are in reverse order: the last tap belongs to the first input.
@@ -137,7 +140,7 @@ def _convolution(
         Axis(taps_across, -across.stride * tap, tap),
         Axis(depth, size, size),
     ]
-    steps = [copied(At(op.filter, start), filter, axes, size, once=True)]
+    steps = [copied(At(task.filter, start), filter, axes, size, once=True)]
     view = View(
         rows[1],
         columns[1],
@@ -148,30 +151,29 @@ def _convolution(
         pad_top=taps_down - 1 - rows[0],
         pad_left=taps_across - 1 - columns[0],
     )
-    batch = op.input.dimensions[0]
-    return steps + _product(task, filter, count, taps, view, batch, target)
+    return steps + _product(task, filter, count, taps, view, task.batch, target)
 
 
 def _product(
     task: Task, filter: Any, phases: int, taps: int, view: View, batch: int, target: Any
 ) -> list[Step]:
     """The product of the window rows of `view` and a filter [phases, channels, taps, depth]."""
-    op = task.op
-    channels, _, _, depth = op.filter.dimensions
+    product = task.product
+    channels, _, _, depth = task.filter.dimensions
     steps = []
-    bias: Any = op.bias
+    bias: Any = product.bias
     if phases > 1:
-        size = ELEMENT_BYTES[op.bias.type]
+        size = ELEMENT_BYTES[product.bias.type]
         bias = Buffer(phases * channels * size)
         axes = [Axis(phases, 0, channels * size), Axis(channels, size, size)]
-        steps.append(copied(op.bias, bias, axes, size, once=True))
-    factors = [*multipliers(op, op.filter, channels)] * phases if is_quantized(op) else ()
-    part = Filter(filter, bias, phases * channels, taps, op.filter, factors)
+        steps.append(copied(product.bias, bias, axes, size, once=True))
+    factors = [*multipliers(product, task.filter, channels)] * phases if product.quantized else ()
+    part = Filter(filter, bias, phases * channels, taps, task.filter, factors)
     table, rows = view_rows(view, task.input, batch, task.geometry)
     return [
         *steps,
         *table,
-        *product_with(op, part, task.input, rows, depth, target, task.geometry, op.activation),
+        *multiplied_with(product, part, task.input, rows, depth, target, task.geometry),
     ]
 
 
@@ -192,11 +194,11 @@ def _copy_phase(
     skipped = (first_row - rows[0]) * columns[1] + first_column - columns[0]
     y = first_row * down.stride + phase[0] - down.span.head
     x = first_column * across.stride + phase[1] - across.span.head
-    size = 1 if is_quantized(task.op) else 4
+    size = 1 if task.product.quantized else 4
     grid_pixel_bytes = phases * pixel
     axes = [
         Axis(
-            task.op.input.dimensions[0],
+            task.batch,
             rows[1] * columns[1] * grid_pixel_bytes,
             height * width * pixel,
         ),
@@ -210,9 +212,9 @@ def _copy_phase(
 
 def _fill_without_input(task: Task, target: Any) -> list[Step]:
     """Fill all output pixels with the value of a pixel without input; the phases overwrite it."""
-    op, pixel = task.op, Buffer(task.pixel_bytes)
-    channels, _, _, depth = op.filter.dimensions
-    size = ELEMENT_BYTES[op.filter.type]
+    pixel = Buffer(task.pixel_bytes)
+    channels, _, _, depth = task.filter.dimensions
+    size = ELEMENT_BYTES[task.filter.type]
     tap = depth * size
     filter = Buffer(channels * tap)
     axes = [
@@ -222,9 +224,9 @@ def _fill_without_input(task: Task, target: Any) -> list[Step]:
     # A filter with a single tap, outside of the image.
     view = View(1, 1, task.down.size, task.across.size, 1, 1, pad_top=1)
     size = task.pixel_bytes // channels
-    pixels = op.input.dimensions[0] * task.down.span.output * task.across.span.output
+    pixels = task.batch * task.down.span.output * task.across.span.output
     return [
-        copied(op.filter, filter, axes, ELEMENT_BYTES[op.filter.type], once=True),
+        copied(task.filter, filter, axes, ELEMENT_BYTES[task.filter.type], once=True),
         *_product(task, filter, 1, 1, view, 1, pixel),
         copied(
             pixel, target, [Axis(pixels, 0, task.pixel_bytes), Axis(channels, size, size)], size

@@ -1,11 +1,11 @@
 """The input rows of a convolution's windows: a table of offsets for the matrix product."""
 
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hints import NamedTuple
-from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
 
@@ -28,15 +28,27 @@ class View(NamedTuple):
     pad_left: int = 0
 
 
+def window_tile_rows(window: Window, geometry: Tiling) -> int:
+    """Rows of the micro-kernel for the output pixels of a window."""
+    pixels = window.vertical.output * window.horizontal.output
+    return geometry.tile_rows(pixels * window.batch if _is_pointwise(window) else pixels)
+
+
+def _is_pointwise(window: Window) -> bool:
+    """Whether every output pixel reads the input pixel at its position."""
+    is_one_by_one = window.filter_height == window.filter_width == 1
+    outputs = window.vertical.output * window.horizontal.output
+    return is_one_by_one and outputs == window.in_height * window.in_width
+
+
 def window_rows(
-    op: BoundOperation, window: Window, input: Input, geometry: Tiling, groups: int = 1
+    conv: ConvolutionDescriptor, input: Input, geometry: Tiling, groups: int = 1
 ) -> tuple[list[Step], Rows]:
     """(steps before, input rows of the windows); a 1x1 filter needs no table."""
-    image_pixels = window.in_height * window.in_width
-    image_outputs = window.vertical.output * window.horizontal.output
-    if image_outputs == image_pixels and window.filter_height == window.filter_width == 1:
-        pixels = window.batch * image_pixels
-        tile_rows = geometry.tile_rows(pixels)
+    window = conv.window
+    if _is_pointwise(window):
+        pixels = window.batch * window.in_height * window.in_width
+        tile_rows = window_tile_rows(window, geometry)
         return [], consecutive_rows(input.source, pixels, groups * input.row_bytes, tile_rows)
     view = View(
         window.vertical.output,
@@ -45,10 +57,10 @@ def window_rows(
         window.in_width,
         window.filter_height,
         window.filter_width,
-        op.stride_height,
-        op.stride_width,
-        op.dilation_height,
-        op.dilation_width,
+        conv.stride_height,
+        conv.stride_width,
+        conv.dilation_height,
+        conv.dilation_width,
         window.vertical.head,
         window.horizontal.head,
     )

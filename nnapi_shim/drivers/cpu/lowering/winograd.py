@@ -9,11 +9,11 @@ windows do not contain it: non-finite outputs are recomputed directly.
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
+from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
 WINOGRAD = record(
@@ -64,15 +64,16 @@ ENOUGH_TILES = 8
 """Tiles, at most: each has its own scratch memory."""
 
 
-def pays(op: BoundOperation, window: Window, tiling: Tiling) -> bool:
+def pays(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
     """Whether a convolution is a large enough 3x3 float32 convolution for Winograd."""
+    window = conv.window
     return (
-        op.variant == "f32"
+        conv.product.variant == "f32"
         and window.filter_height == window.filter_width == 3
-        and op.stride_height == op.stride_width == 1
-        and op.dilation_height == op.dilation_width == 1
+        and conv.stride_height == conv.stride_width == 1
+        and conv.dilation_height == conv.dilation_width == 1
         and window.in_depth % tiling.lanes == 0
-        and op.filter.dimensions[0] % tiling.lanes == 0
+        and conv.filter.dimensions[0] % tiling.lanes == 0
         and patches(window) >= MIN_PATCHES
     )
 
@@ -82,10 +83,9 @@ def patches(window: Window) -> int:
     return window.batch * -(-window.vertical.output // 2) * -(-window.horizontal.output // 2)
 
 
-def winograd(
-    op: BoundOperation, window: Window, source: Any, target: Any, columns: int, tiling: Tiling
-) -> list[Step]:
+def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling) -> list[Step]:
     """Transform and pack the filter, and multiply."""
+    window, columns = conv.window, conv.filter.dimensions[0]
     depth, count = window.in_depth, patches(window)
     panels = -(-columns // tiling.columns)
     filter = Buffer(POINTS * columns * (depth + 1) * 4)
@@ -94,8 +94,8 @@ def winograd(
         "pack_winograd",
         tiles=panels,
         once=True,
-        filter=op.filter,
-        bias=op.bias,
+        filter=conv.filter,
+        bias=conv.product.bias,
         output=filter,
         columns=columns,
         depth=depth,
@@ -104,12 +104,12 @@ def winograd(
     block, share, group_panels = _split(count, depth, columns, panels, tiling)
     shares, groups = -(-count // share), -(-panels // group_panels)
     blocks, patch_bytes = -(-count // block), 4 * POINTS * depth
-    low, high = float_bounds(op.activation)
+    low, high = float_bounds(conv.product.activation)
     fields: dict[str, Any] = {
         "input": source,
         "filter": filter,
-        "direct": op.filter,
-        "bias": op.bias,
+        "direct": conv.filter,
+        "bias": conv.product.bias,
         "table": _offsets(tiling.rows, 4 * depth),
         "rows": None,
         "in_height": window.in_height,

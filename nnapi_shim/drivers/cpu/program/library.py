@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 import _cffi_backend
 
-from nnapi_shim import __version__, address, folders, log, process
+from nnapi_shim import address, folders, log, process
 from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS, PORTABLE
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
+from nnapi_shim.version import __version__
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
 STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"

@@ -205,6 +205,5 @@ def _store(block: address.Block, data: bytes) -> None:
     address.view(block.address, len(data))[:] = data
 
 
-def patch(at: int, slot: int, addend: int) -> bytes:
-    """One patch, as `bind` reads it."""
-    return pack("<3q", at, slot, addend)
+patch = Struct("<3q").pack
+"""One patch, as `bind` reads it: the word, the slot of its address, what is added."""

@@ -191,7 +191,7 @@ class FamilyCompiler:
         """Drop functions without callers, and hide micro-kernels from other libraries.
 
         numba's variables become internal and are dropped: their names have numbers that depend on
-        what the process has compiled before.
+        earlier compilations of the process.
         """
         if ARCHITECTURE.module_flags:
             module.link_in(self._linked([ARCHITECTURE.module_flags]))

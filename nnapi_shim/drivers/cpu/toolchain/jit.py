@@ -18,7 +18,9 @@ def compile_kernel(name: str, tier: str) -> int:
             break
         kernels.load(family)
     if name not in KERNELS:
-        raise op_failed(f"there is no kernel {name}", "kernel.unknown")
+        raise op_failed(
+            f"no family of drivers/cpu/kernels/__init__.py defines kernel {name}", "kernel.unknown"
+        )
     if name not in _compiled:
         function, result, arguments = entry(KERNELS[name])
         _compiled[name] = numba.cfunc(result(*arguments), error_model="numpy")(function)

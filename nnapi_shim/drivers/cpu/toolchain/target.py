@@ -1,6 +1,6 @@
 """The tier that the kernels of this process are compiled for.
 
-It is NNAPI_SHIM_BUILD_TIER, which build.py sets, or else the tier of the kernel library in use.
+It is NNAPI_SHIM_BUILD_TIER, which workers.py sets, or else the tier of the kernel library in use.
 With NNAPI_SHIM_BUILD_EMULATE, which tests set, kernels have the geometry of the tier and none of
 its instructions, so that they run on any processor.
 """

@@ -1,5 +1,6 @@
 """LSTM sequences as the ONNX operator LSTM."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def sequence(b: Any, op: Node) -> None:
             b.copy(b.reshape(state, (batch, cells)), output)
 
 
-def _stacked(op: Node, names: list[str], *more: Any) -> Tensor:
+def _stacked(op: Node, names: Sequence[str], *more: Any) -> Tensor:
     """The constants of all gates stacked along the first axis, for one direction."""
     values = [op.named[names[gate]].value for gate in ORDER]
     return constant(np.concatenate([np.concatenate(values)[None], *more], -1))

@@ -1,16 +1,13 @@
 """STABLEHLO_COMPOSITE: replaced by the operators of its decomposition graph."""
 
 from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.boundary import again_bytes, alias
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32
-OPERATOR_BYTES, TENSOR_BYTES = 8192, 1024
-"""The bytes counted for each operator and tensor of an inlined composite, about what they take. A
-file of a few hundred bytes can refer to its graphs any number of times.
-"""
 
 
 def composite(graph: Importing, operator: Operator) -> None:
@@ -31,14 +28,15 @@ def composite(graph: Importing, operator: Operator) -> None:
             f"graph {number} contains itself, or is nested deeper than {MOST_NESTED} graphs",
             "import.tflite.composite.recursion",
         )
-    size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
-    graph.room.take(size, f"the operators of graph {number}, inlined for a composite,")
+    graph.room.take(
+        again_bytes(inner), f"the operators of graph {number}, inlined for a composite,"
+    )
     indexes = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
     wide = wide_tensors(inner)
     graph.wide -= set(indexes.values())
     graph.wide |= {indexes[index] for index in wide}
     for outside, index in zip(operator.inputs, inner.inputs, strict=True):
-        graph.alias(indexes[index], outside)
+        alias(graph, indexes[index], outside)
     graph.nested.append(number)
     try:
         for item in inner.operators:
@@ -53,7 +51,7 @@ def composite(graph: Importing, operator: Operator) -> None:
     finally:
         graph.nested.pop()
     for outside, index in zip(operator.outputs, inner.outputs, strict=True):
-        graph.alias(outside, indexes[index])
+        alias(graph, outside, indexes[index])
 
 
 LOWERINGS: dict[str, Lowering] = {"STABLEHLO_COMPOSITE": composite}

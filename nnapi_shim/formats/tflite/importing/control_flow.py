@@ -1,36 +1,44 @@
 """IF, WHILE, and resource variables."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import FileGraph, Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.boundary import define_stored, stored, stored_as
+from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing, Stored
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def if_(graph: Importing, operator: Operator) -> None:
     """IF with two graphs."""
-    condition, *rest = graph.operands(operator.inputs)
-    options = operator.options
+    condition = graph.operand(operator.inputs[0])
+    inputs = [stored(graph, index) for index in operator.inputs[1:]]
+    outputs = tuple(stored_as(graph, index) for index in operator.outputs)
+    boundary = Boundary(_as_stored(inputs), outputs)
     then, otherwise = (
-        graph.inner(int(options.get(name, 0)))
+        graph.inner(int(operator.options.get(name, 0)), boundary)
         for name in ("ThenSubgraphIndex", "ElseSubgraphIndex")
     )
-    _give(graph, operator, graph.make("IF", [condition, then, otherwise, *rest]))
+    _give(graph, operator, graph.make("IF", [condition, then, otherwise, *inputs]))
 
 
 def while_(graph: Importing, operator: Operator) -> None:
-    """WHILE with a condition graph and a body graph."""
+    """WHILE with a condition graph and a body graph. NNAPI's loop has one type for each value."""
     options = operator.options
-    condition, body = (
-        graph.inner(int(options.get(name, 0)))
-        for name in ("CondSubgraphIndex", "BodySubgraphIndex")
-    )
-    inputs = graph.operands(operator.inputs)
+    inputs = [stored(graph, index) for index in operator.inputs]
+    values = _as_stored(inputs)
+    condition = graph.inner(int(options.get("CondSubgraphIndex", 0)), Boundary(values))
+    body = graph.inner(int(options.get("BodySubgraphIndex", 0)), Boundary(values, values))
     results = graph.make("WHILE", [condition, body, *inputs], output_count=len(operator.outputs))
     _give(graph, operator, results)
+
+
+def _as_stored(operands: Sequence[Operand]) -> tuple[Stored, ...]:
+    return tuple((operand.type, operand.scale, operand.zero_point) for operand in operands)
 
 
 def _give(graph: Importing, operator: Operator, results: Any) -> None:
@@ -39,8 +47,8 @@ def _give(graph: Importing, operator: Operator, results: Any) -> None:
         raise reason(
             f"its graphs have {len(outputs)} outputs", "import.tflite.control-flow.output-count"
         )
-    for at, result in enumerate(outputs):
-        graph.define(operator.outputs[at], result)
+    for index, result in zip(operator.outputs, outputs, strict=True):
+        define_stored(graph, index, result)
 
 
 def handle(graph: Importing, operator: Operator) -> None:

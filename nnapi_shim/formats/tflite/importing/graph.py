@@ -38,6 +38,17 @@ class State(NamedTuple):
     initial: Array
 
 
+Stored = tuple[T, float, int]
+"""Type, scale and zero point."""
+
+
+class Boundary(NamedTuple):
+    """How a caller stores the inputs and outputs of a graph. outputs: None if as the graph does."""
+
+    inputs: tuple[Stored, ...]
+    outputs: tuple[Stored, ...] | None = None
+
+
 class Importing(Operations):
     """A model under construction, with operands by tensor index.
 
@@ -62,8 +73,8 @@ class Importing(Operations):
         """The composite graphs that enclose the current operator."""
         self.taken: dict[int, Operand] = {}
         """Tensor index -> model input."""
-        self.inner: Callable[[int], Model] = _no_inner
-        """Returns the model of another graph of the file, by its index."""
+        self.inner: Callable[[int, Boundary], Model] = _no_inner
+        """Returns the model of another graph of the file, by its index, for a caller."""
         self.held: dict[int | None, tuple[Operand, tuple[int, ...]]] = {}
         """Tensors of rank above 4 -> an operand with the same elements, and the dimensions."""
         self.wide: set[int] = set()
@@ -149,11 +160,11 @@ class Importing(Operations):
                     continue  # its readers are refused
                 self._operands[index] = placeholder
 
-    def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
+    def parameters(self, tensor: Tensor) -> Stored:
         """Type, scale and zero point of the operand of a tensor."""
         return operand_parameters(tensor, tensor.number in self.wide)
 
-    def operand_type(self, index: int) -> tuple[T, float, int]:
+    def operand_type(self, index: int) -> Stored:
         """Type, scale and zero point of a tensor's operand."""
         type, scale, zero_point = self.parameters(self.tensor(index))
         return type, float(np.float32(scale)), zero_point
@@ -216,38 +227,15 @@ class Importing(Operations):
 
     # Inputs, outputs, states
 
-    def take(self, index: int) -> None:
-        """Make a tensor the next input of the model."""
+    def take(self, index: int, type: T, scale: float, zero_point: int) -> Operand:
+        """Make a tensor the next input of the model, stored so."""
         tensor = self.tensor(index)
-        type, scale, zero_point = self.parameters(tensor)
-        is_wide = index in self.wide
-        if is_wide:
-            type = T.TENSOR_INT32
         operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
         self._inputs.add(operand.index)
         self.taken[index] = operand
         if tensor.name:
             self.model.name_operand(operand, tensor.name)
-        if not is_wide:
-            self.define(index, operand)
-
-    def alias(self, index: int, source: int | None) -> None:
-        """Make a tensor share the value or operand of another one."""
-        tensor, other = self.tensor(index), self.tensor(source)
-        value = self.value(source)
-        parameters = (tensor.type, tensor.scales, tensor.zero_points)
-        if parameters != (other.type, other.scales, other.zero_points):
-            raise reason(f"{tensor} has another type or scale than {other}", "import.tflite.alias")
-        if value is not None:
-            self.fold(index, value)
-        elif source in self.partial:
-            self.partial[index] = self.partial[source]
-        elif source in self.held:
-            self.held[index] = self.held[source]
-        elif source in self.handles:
-            self.handles[index] = self.handles[source]
-        else:
-            self.define(index, self.operand(source))
+        return operand
 
     def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
         """Replace the operand of a tensor by one derived from it."""
@@ -375,7 +363,7 @@ def _no_lowering(operator: Operator) -> None:
     raise reason("no lowering is available", "import.tflite.operator-unknown")
 
 
-def _no_inner(number: int) -> Model:
+def _no_inner(number: int, boundary: Boundary) -> Model:
     raise reason(f"graph {number} is not available", "import.tflite.inner-graph-missing")
 
 

@@ -10,8 +10,16 @@ from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing import ranks, wide
+from nnapi_shim.formats.tflite.importing.boundary import (
+    again_bytes,
+    define_stored,
+    restored,
+    stored,
+    stored_as,
+    with_scale_of_output,
+)
 from nnapi_shim.formats.tflite.importing.folding import folded
-from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
@@ -86,9 +94,16 @@ def _grouped(reasons: Sequence[Reason]) -> str:
 
 
 def attempt(
-    file: File, graph: FileGraph, names: Names, shared: "Shared | None" = None
+    file: File,
+    graph: FileGraph,
+    names: Names,
+    shared: "Shared | None" = None,
+    boundary: Boundary | None = None,
 ) -> tuple[Model | None, list[Reason]]:
-    """The model and no reasons, or None and the reasons why NNAPI cannot express the graph."""
+    """The model and no reasons, or None and the reasons why NNAPI cannot express the graph.
+
+    shared, boundary: of a graph that an operator calls.
+    """
     is_inner = shared is not None
     shared = shared or Shared(file, (graph.number,))
     importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
@@ -97,14 +112,11 @@ def attempt(
     importing.lower = partial(_lower, importing)
     importing.with_wide = shared.with_wide
     importing.wide |= wide.wide_tensors(graph)
-    for index in graph.inputs:
+    for at, index in enumerate(graph.inputs):
         try:
-            importing.take(index)
-            if index in importing.wide:
-                stored = importing.taken[index]
-                importing.define(
-                    index, wide.from_stored(importing, importing.tensor(index), stored)
-                )
+            own = stored_as(importing, index)
+            kind = boundary.inputs[at] if boundary and at < len(boundary.inputs) else own
+            define_stored(importing, index, importing.take(index, *kind))
         except NnapiError as error:
             reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
     for operator in graph.operators:
@@ -116,7 +128,7 @@ def attempt(
     if not reasons:
         importing.model.notes = wide.notes(shared.with_wide)
         try:
-            _finish(importing, names)
+            _finish(importing, names, boundary)
         except NnapiError as error:
             reasons.append(Reason(None, "the graph", error.message))
         except MALFORMED as error:
@@ -138,6 +150,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
             why_not(operator.name, operator.custom is not None), "import.tflite.operator-unknown"
         )
     try:
+        operator = with_scale_of_output(importing, operator)
         wide.check(importing, operator)
         if not ranks.lowered(importing, operator, lowering):
             lowering(importing, operator)
@@ -149,15 +162,15 @@ def _lower(importing: Importing, operator: Operator) -> None:
         ) from error
 
 
-def _finish(importing: Importing, names: Names) -> None:
+def _finish(importing: Importing, names: Names, boundary: Boundary | None) -> None:
     graph, model = importing.graph, importing.model
     outputs: list[Operand] = []
-    for index in graph.outputs:
-        if index in importing.wide:
-            tensor, real = importing.tensor(index), importing.operand(index)
-            outputs.append(importing.own_output(wide.to_stored(importing, tensor, real)))
-        else:
-            outputs.append(importing.output(index))
+    kinds = () if boundary is None else boundary.outputs or ()
+    for at, index in enumerate(graph.outputs):
+        output = stored(importing, index)
+        if at < len(kinds):
+            output = restored(importing, output, kinds[at])
+        outputs.append(importing.own_output(output))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
     for index, name in names.inputs.items():
         model.name_operand(importing.taken[index], name)
@@ -169,7 +182,7 @@ def _finish(importing: Importing, names: Names) -> None:
 
 
 class Shared:
-    """The graphs of IF and WHILE, each imported once."""
+    """The graphs of IF and WHILE, each imported once for each kind of caller."""
 
     def __init__(self, file: File, path: tuple[int, ...]) -> None:
         self._file = file
@@ -177,10 +190,12 @@ class Shared:
         self.room = Room(len(file.data))
         self.with_wide: dict[str, int] = {}
         """As in Importing, for all graphs."""
-        self._models: dict[int, Model | NnapiError] = {}
+        self._models: dict[int, dict[Boundary, Model | NnapiError]] = {}
 
-    def model(self, number: int) -> Model:
-        """The model of a graph; raises BAD_DATA with the first reason why it cannot be imported."""
+    def model(self, number: int, boundary: Boundary) -> Model:
+        """The model of a graph for a caller; raises BAD_DATA with the first reason why it cannot be
+        imported.
+        """
         if not 0 <= number < len(self._file.graphs):
             raise reason(
                 f"graph {number}; the file has {len(self._file.graphs)}",
@@ -190,15 +205,20 @@ class Shared:
             raise reason(f"graph {number} calls itself", "import.tflite.graph-recursion")
         if len(self._path) > MOST_NESTED:
             raise reason(f"graphs are nested {len(self._path)} deep", "import.tflite.graph-depth")
-        if number not in self._models:
+        models = self._models.setdefault(number, {})
+        if boundary not in models:
+            graph = self._file.graphs[number]
+            if models:
+                size = again_bytes(graph)
+                self.room.take(size, f"graph {number}, imported again for other scales,")
             inner = Shared(self._file, (*self._path, number))
             inner._models, inner.room = self._models, self.room
             inner.with_wide = self.with_wide
-            model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
-            self._models[number] = model or reason(
+            model, reasons = attempt(self._file, graph, Names(), inner, boundary)
+            models[boundary] = model or reason(
                 f"graph {number}: {reasons[0]}", "import.tflite.inner-graph"
             )
-        cached = self._models[number]
+        cached = models[boundary]
         if isinstance(cached, NnapiError):
             raise cached.again()
         return cached

@@ -76,8 +76,9 @@ _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask
 
 
 def _needs_ranges(graph: Importing, operator: Operator, data: Operand) -> bool:
-    """Whether the ranges must be resolved: integers, fewer ranges than dimensions, or a shrunk
-    axis, whose end LiteRT takes into account and NNAPI ignores.
+    """Whether the ranges must be resolved: always for INT32; with constant ranges and known
+    dimensions, if there are fewer ranges than dimensions, if the result is wide, or if an axis is
+    shrunk, whose end LiteRT takes into account and NNAPI ignores.
     """
     begin = graph.value(operator.inputs[1])
     if data.type is T.TENSOR_INT32:

@@ -29,6 +29,8 @@ _CELLS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
     "UNIDIRECTIONAL_SEQUENCE_RNN",
 }
+_CALLS = {"IF", "STABLEHLO_COMPOSITE", "WHILE"}
+"""Operators whose graphs round."""
 _MOVES = """BATCH_TO_SPACE_ND BROADCAST_TO CONCATENATION DEPTH_TO_SPACE EXPAND_DIMS FILL GATHER
 GATHER_ND MAXIMUM MAX_POOL_2D MINIMUM MIRROR_PAD PACK PAD PADV2 REDUCE_MAX REDUCE_MIN RESHAPE
 RESIZE_NEAREST_NEIGHBOR REVERSE_V2 SELECT SELECT_V2 SLICE SPACE_TO_BATCH_ND SPACE_TO_DEPTH SPLIT
@@ -122,14 +124,14 @@ def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
     names = [f"{count} {name}" if count > 1 else name for name, count in operators.items()]
     return (
         "activations of 16 bits (16x8) are computed in TENSOR_FLOAT32 and rounded to the steps of "
-        "their scales after each operator, so results may differ from LiteRT's by one 16-bit "
-        f"step: {', '.join(names)}",
+        "their scales after each operator, so results may differ from LiteRT's by one 16-bit step, "
+        f"those of LOGISTIC, SOFTMAX and TANH by up to 12: {', '.join(names)}",
     )
 
 
 def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None:
     """Round the outputs of an operator to multiples of their scales."""
-    if operator.name in _CELLS:
+    if operator.name in _CELLS | _CALLS:
         return
     if any(index in wide for index in (*operator.inputs, *operator.outputs)):
         graph.with_wide[operator.name] = graph.with_wide.get(operator.name, 0) + 1

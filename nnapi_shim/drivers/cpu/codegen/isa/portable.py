@@ -1,7 +1,7 @@
-"""What emitters ask of an instruction set, written as generic LLVM vectors.
+"""The interface of an instruction set to emitters, implemented with generic LLVM vectors.
 
-A class per tier overrides what its processors do better. Results are the same bits, apart from what
-a method's docstring leaves open.
+A class per tier overrides the methods for which its processors have instructions. Results are equal
+bit by bit, unless a method's docstring leaves them open.
 """
 
 from collections.abc import Sequence
@@ -68,6 +68,10 @@ class Portable:
             b = builder.sext(pick(builder, y, every_fourth), wide)
             total = builder.add(total, builder.mul(a, b))
         return total
+
+    def dot_byte_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """As `dot_quads`, for operands whose sums of two neighbouring products fit int16."""
+        return self.dot_quads(builder, total, x, y)
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """The sum of <16 x i8>, unsigned, as an i64."""

@@ -33,6 +33,7 @@ class V2(Portable):
     """Vectors of 128 bits."""
 
     dot_pairs_name = "llvm.x86.sse2.pmadd.wd"
+    byte_pairs_name = "llvm.x86.ssse3.pmadd.ub.sw.128"
     round_name = "llvm.x86.sse2.cvtps2dq"
     narrow_names = {32: "llvm.x86.sse2.packssdw.128", 16: "llvm.x86.sse2.packsswb.128"}  # noqa: RUF012
     lookup_bytes, lookup_name = 16, "llvm.x86.ssse3.pshuf.b.128"
@@ -40,6 +41,13 @@ class V2(Portable):
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """PMADDWD, and an addition."""
         return builder.add(total, call(builder, self.dot_pairs_name, total.type, x, y))
+
+    def dot_byte_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """PMADDUBSW, whose sums of pairs PMADDWD adds up, and an addition."""
+        lanes = total.type.count
+        halfwords = vector(HALFWORD, 2 * lanes)
+        pairs = call(builder, self.byte_pairs_name, halfwords, x, y)
+        return self.dot_pairs(builder, total, pairs, ir.Constant(halfwords, [1] * 2 * lanes))
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """PSADBW with 0."""
@@ -69,8 +77,8 @@ class V2(Portable):
         ]
 
     def lookup(self, builder: Any, table: Any, value: Any) -> Any:
-        """An instruction looks up 16 entries by the lower four bits; the upper four choose between
-        what it finds in each sixteenth of the table.
+        """PSHUFB looks up 16 entries by the lower four bits, in each sixteenth of the table; the
+        upper four bits select one of the results.
         """
         bits = [value]
         for _ in range(3):
@@ -101,6 +109,7 @@ class V3(V2):
     """Vectors of 256 bits."""
 
     dot_pairs_name = "llvm.x86.avx2.pmadd.wd"
+    byte_pairs_name = "llvm.x86.avx2.pmadd.ub.sw"
     round_name = "llvm.x86.avx.cvt.ps2dq.256"
     narrow_names = {32: "llvm.x86.avx2.packssdw", 16: "llvm.x86.avx2.packsswb"}  # noqa: RUF012
     lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
@@ -144,8 +153,8 @@ class V4(V3):
     def words_in_order(
         self, builder: Any, words: Any, order: Sequence[int], order_address: Any
     ) -> Any:
-        """VPERMD. The order comes from memory: of an order that LLVM knows it makes three
-        instructions, on half a vector each.
+        """VPERMD. The order comes from memory: for a constant order LLVM emits three instructions
+        on half vectors.
         """
         indices = load(builder, order_address, words.type, 4)
         name = "llvm.x86.avx512.permvar.si.512"

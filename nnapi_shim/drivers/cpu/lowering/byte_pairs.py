@@ -1,0 +1,122 @@
+"""Constant filters as int8 terms whose products with uint8 fit int16 in pairs.
+
+PMADDUBSW multiplies uint8 by int8 and adds neighbouring products, saturated to int16. The sum of
+a pair cannot saturate if its positive weights add up to at most 128 and its negative ones to at
+least -128, because 255 * 128 < 2^15. A pair of weights, less the zero point, that exceeds this is
+written as a sum of several such pairs, its terms. The first terms of all words are multiplied in
+the order of the depth. After each tap follow the further terms of its words, which are a list at
+the end of the panel:
+
+    int64[taps + 1]                     number of the first further term of each tap, and of all
+    {int64, int8[columns, 4]}[terms]    byte offset of the word in an input row, and the term
+
+A word has as many terms as the pair that needs most of them, of all columns of the panel. Trained
+weights are small: of most filters, fewer than a tenth of the words have further terms.
+"""
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, Packed
+from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hal.types import Dimensions, byte_size
+from nnapi_shim.operations.declare import BoundOperand
+
+FILTER = {
+    "filter": ADDRESS,
+    "output": ADDRESS,
+    "columns": INT64,
+    "taps": INT64,
+    "depth": INT64,
+    "width": INT64,
+    "lanes": INT64,
+    "flip": INT64,
+    "filter_zero": INT64,
+}
+COUNT_TERMS = record(**FILTER, exceeding=ADDRESS, limit=INT64)
+"""output: int64[2]. exceeding: scratch memory, a byte for each word of a column.
+limit: number of further terms above which the rest need not be counted.
+"""
+PACK_TERMS = record(
+    **FILTER,
+    bias=ADDRESS,
+    multipliers=ADDRESS,
+    panel_bytes=INT64,
+    terms=INT64,
+    input_zero=INT64,
+    zero_point=INT64,
+)
+"""terms: number of further terms that a panel has room for. A tile is a panel."""
+
+WORTH = 5
+"""Words per further term, at least: with more terms, products of int16 are faster."""
+
+
+class ConstantBytes:
+    """The `value` of constant operands of bytes: their address at compilation."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def reshape(self, dimensions: Dimensions) -> "ConstantBytes":
+        """The `value` of the same elements with other dimensions."""
+        return self
+
+
+def further_terms(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> int | None:
+    """The largest number of further terms of a panel of a filter [columns, ..., depth]; None if the
+    filter is not to be multiplied in pairs of bytes.
+    """
+    value = filter.value
+    if type(value) is not ConstantBytes or tile_rows != tiling.rows or not byte_size(filter):
+        return None
+    columns, depth = filter.dimensions[0], filter.dimensions[-1]
+    taps = byte_size(filter) // (columns * depth)
+    panels = -(-columns // tiling.columns)
+    words = taps * -(-depth // 4)
+    limit = panels * words // WORTH
+    memory = bytearray(16 + words)
+    output, _keep = address.address_of(memory)
+    sizes = columns, taps, depth, tiling.columns, tiling.lanes, *signed_zero(filter)
+    packed = COUNT_TERMS.pack(value.address, output, *sizes, output + 16, limit)
+    where, _keep_record = address.address_of(packed)
+    library.current().function("count_terms")(where, 0)
+    total, most = address.words(output, "int64_t", 2)
+    return most if total <= limit else None
+
+
+def packed_terms(
+    product: ProductDescriptor, filter: Filter, input: Input, depth: int, tiling: Tiling
+) -> Packed:
+    """Pack a filter whose panels have at most `input.terms` further terms."""
+    assert input.terms is not None
+    columns, taps, width = filter.columns, filter.taps, tiling.columns
+    panels = -(-columns // width)
+    panel_bytes = width * (4 + COLUMN_BYTES + 4 * taps * input.words)
+    panel_bytes += 8 * (taps + 1) + input.terms * (8 + 4 * width)
+    buffer = Buffer(panels * panel_bytes)
+    flip, zero = signed_zero(filter.operand)
+    step = Step(
+        PACK_TERMS,
+        "pack_terms",
+        once=True,
+        tiles=panels,
+        filter=filter.source,
+        output=buffer,
+        columns=columns,
+        taps=taps,
+        depth=depth,
+        width=width,
+        lanes=tiling.lanes,
+        flip=flip,
+        filter_zero=zero,
+        bias=filter.bias,
+        multipliers=float64s(filter.multipliers),
+        panel_bytes=panel_bytes,
+        terms=input.terms,
+        input_zero=input.zero,
+        zero_point=signed_zero(product.output)[1],
+    )
+    return Packed(step, buffer, columns, panels, panel_bytes, 0, True)

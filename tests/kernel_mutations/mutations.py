@@ -1,0 +1,193 @@
+"""The faults of each family of kernels, and the tests that have to find them.
+
+A fault is a sign, a bound, a rounding, a missing clamp, an index that is off by one, or swapped
+operands.
+"""
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A text of a kernel file that is replaced by another."""
+
+    old: str
+    new: str
+
+
+class Family(NamedTuple):
+    """A file of kernels. tests: files in tests/drivers/cpu, without `test_`."""
+
+    tests: str
+    faults: tuple[Fault, ...]
+
+
+F = Fault
+
+FAMILIES: dict[str, Family] = {
+    "activation": Family(
+        "activation elementwise",
+        (
+            F("clamp(x + THREE, ZERO, SIX)", "clamp(x + THREE, ZERO, THREE)"),
+            F("+ low.select_below(0.0, low, 0.0)", "+ low"),
+            F("write(y, i, bounded(read(x, i), low, high))", "write(y, i, max(read(x, i), low))"),
+            F("return x if x >= 0 else alpha * x", "return x if x <= 0 else alpha * x"),
+        ),
+    ),
+    "binary": Family(
+        "elementwise",
+        (
+            F("clamp(function(x, y), bounds[0], bounds[1])", "max(function(x, y), bounds[0])"),
+            F("clamp(function(x, y), bounds", "clamp(function(y, x), bounds"),
+            F("np.floor(np.float64(x) /", "np.trunc(np.float64(x) /"),
+            F("else x) * sign + zero_point,", "else x) * sign + zero0,"),
+            F(
+                "return float_of(xor32(bits_of(y if x < y else x)",
+                "return float_of(xor32(bits_of(y)",
+            ),
+        ),
+    ),
+    "comparison": Family(
+        "comparison",
+        (
+            F(
+                "(np.float32(y ^ signed) - zero1) * scale1\n",
+                "(np.float32(y ^ signed) - zero1) * scale0\n",
+            ),
+            F("COMPARE, *_io, negation, plain(lt))", "COMPARE, *_io, negation, plain(le))"),
+        ),
+    ),
+    "conversion": Family(
+        "conversion",
+        (
+            F("limited(read(x, i) / scale, low, high)", "read(x, i) / scale"),
+            F("scale_of(scales, row % channels)", "scale_of(scales, max(row % channels - 1, 0))"),
+            F("    x = x if x == x else ZERO\n", ""),
+            F("write(y, i, (read(x, i) - zero_point) * scale)", "write(y, i, read(x, i) * scale)"),
+        ),
+    ),
+    "depthwise": Family(
+        "convolution",
+        (
+            F("if columns < reach:", "if columns < reach - 1:"),
+            F("a.filter + first * filter_row", "a.filter + 0 * filter_row"),
+        ),
+    ),
+    "depthwise_quantized": Family(
+        "convolution", (F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),)
+    ),
+    "lookup": Family("lookup", (F("if keys[middle] < wanted:", "if keys[middle] <= wanted:"),)),
+    "matmul": Family(
+        "matmul",
+        (
+            F("min(max(steps + zero_point, low), high)", "min(steps + zero_point, high)"),
+            F("weights + n * depth * size", "weights + (n - n % 2) * depth * size"),
+            F("total + ((x[0] * w[0] + x[1] * w[1])", "total + ((x[0] * w[0] + x[1] * w[0])"),
+        ),
+    ),
+    "normalization": Family(
+        "normalization",
+        (
+            F("min(length, i + radius + 1)):", "min(length, i + radius)):"),
+            F("gamma / np.sqrt(variance + epsilon)", "gamma / np.sqrt(variance - epsilon)"),
+            F("squares / count - shift * shift", "squares / (count - 1) - shift * shift"),
+            F(
+                "range(-radius * inner, radius * inner + 1, inner)",
+                "range(-radius * inner, radius * inner, inner)",
+            ),
+            F("SMALLEST_NORM if norm < SMALLEST_NORM else norm", "norm"),
+        ),
+    ),
+    "packing": Family(
+        "convolution matmul grouped_and_transposed",
+        (
+            F("a.input_zero * (a.filter_zero - subtracted)", "a.input_zero * subtracted"),
+            F(
+                "bias[first + n] - a.input_zero * sums[n]",
+                "bias[first + n] + a.input_zero * sums[n]",
+            ),
+            F("iw = w * a.stride_width - a.pad_left +", "iw = w * a.stride_height - a.pad_left +"),
+        ),
+    ),
+    "pooling": Family(
+        "pooling",
+        (
+            F("start = position * stride - pad", "start = position * stride + pad"),
+            F(
+                "x2 = x0 + min(2, width - 1 - tap) * pixel_step",
+                "x2 = x0 + min(1, width - 1 - tap) * pixel_step",
+            ),
+            F("(half if total > 0 else -half)", "half"),
+            F(
+                "return clamp(square_root(total / np.float32(count)), low, high)",
+                "return square_root(total / np.float32(count))",
+            ),
+        ),
+    ),
+    "reduction": Family(
+        "reduction",
+        (
+            F("((x[0] + x[1]) + (x[2] + x[3])))", "((x[0] + x[1]) + (x[2] + x[2])))"),
+            F(
+                "np.int32((total - constants[2]) / constants[0])",
+                "np.int32(np.rint((total - constants[2]) / constants[0]))",
+            ),
+            F("for left in range(steps % 4, -1, -1):", "for left in range(steps % 4, 0, -1):"),
+        ),
+    ),
+    "selection": Family(
+        "selection",
+        (
+            F("value1 if read_u8(condition, i) != 0", "value1 if read_u8(condition, i) == 1"),
+            F("if most > best:", "if most >= best:"),
+        ),
+    ),
+    "softmax": Family(
+        "softmax",
+        (
+            F(
+                "multiply_all(y, y, length, np.float32(1 / total))",
+                "multiply_all(y, y, length, np.float32(total))",
+            ),
+            F(
+                "write(y, c, power * read_back(total, c))",
+                "write(y, c, power * read_back(total, 0))",
+            ),
+            F(
+                "(flipped(x, i, flip) - most) * beta - whole",
+                "(flipped(x, i, flip) - most) - whole",
+            ),
+        ),
+    ),
+    "strided": Family(
+        "slicing rearrange padding joining",
+        (
+            F(
+                "three(x, y, lines, x_line, y_line, count, step, size, 0, 0)",
+                "two(x, y, lines, x_line, y_line, count, step, size, 0, 0)",
+            ),
+            F("x += line % size * steps[3 * axis + 1]", "x += line % size * steps[3 * axis]"),
+        ),
+    ),
+    "topk": Family(
+        "selection",
+        (
+            F("count += value >= smallest", "count += value > smallest"),
+            F("value = read_f32(x, i) + ZERO", "value = read_f32(x, i)"),
+        ),
+    ),
+    "unary": Family(
+        "unary",
+        (
+            F("if largest <= LIMIT_BITS:", "if largest <= MAGNITUDE:"),
+            F('mapped("floor", np.floor, _variant)', 'mapped("floor", np.trunc, _variant)'),
+            F("return ONE / square_root(x)", "return square_root(x)"),
+        ),
+    ),
+    "winograd": Family(
+        "winograd convolution",
+        (
+            F("HALF * (ends - g1)", "HALF * (ends + g1)"),
+            F("y01 = y11 = unwanted", "y01 = unwanted"),
+        ),
+    ),
+}
