@@ -171,6 +171,10 @@ constants in their place. Results on nnapi-cpu:
 |---|---|---|---|---|---|
 {results}
 
+Each model that `Model.save` writes as `.onnx` comes back with equal results, or is refused: of the
+conformance vectors that can be exported, 2,521 are equal and 394 refused, most of them because a
+parameter, such as the weights of ConvTranspose, is an input.
+
 A damaged file, or one that claims more than it holds, is refused with one line. What loading
 allocates is bounded by the size of the file as for `.tflite` files.
 
@@ -178,7 +182,7 @@ allocates is bounded by the size of the file as for `.tflite` files.
 
 """
 
-RESULTS = """| operators | 1884 | 601 | 230 | 1053 | 0 |
+RESULTS = """| operators | 1884 | 603 | 230 | 1051 | 0 |
 | PyTorch and others | 140 | 95 | 4 | 41 | 0 |
 | whole models | 9 | 9 | 0 | 0 | 0 |"""
 

@@ -17,7 +17,7 @@ class NnapiAdapter(Adapter):  # type: ignore[misc]
     metadata = AdapterMetadata(
         id=ADAPTER_ID,
         name="NNAPI (nnapi_shim)",
-        description="A .tflite or .onnx file or a capture as the NNAPI model that it becomes.",
+        description="A .tflite file or a capture as the NNAPI model that it becomes.",
         source_repo="",
         fileExts=["tflite", "zip"],
     )

@@ -189,7 +189,8 @@ def _where(graph: Importing, node: Node) -> None:
     if type in BYTES:
         b = graph.raw(b, a.scale, a.zero_point)
     operands = [graph.broadcast(operand, aligned.sizes or (1,)) for operand in (chosen, a, b)]
-    aligned.give(graph, node, graph.make("SELECT", operands), type)
+    chosen = graph.make("SELECT", operands, **_like(type, operands[1]))
+    aligned.give(graph, node, chosen, type)
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -89,6 +89,8 @@ def _identity(graph: Importing, node: Node) -> None:
 
 def _dropout(graph: Importing, node: Node) -> None:
     """Dropout of inference: the input."""
+    if graph.opset < 7 and not node.attributes.get("is_test", 0):
+        raise reason("it is in training mode", "import.onnx.training")
     if graph.has(node, 2) and graph.constant(node.inputs[2], "training_mode").any():
         raise reason("it is in training mode", "import.onnx.training")
     if len(node.outputs) > 1 and node.outputs[1]:

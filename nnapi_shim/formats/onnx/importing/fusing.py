@@ -55,7 +55,12 @@ def _normalized(graph: Importing, node: Node) -> bool:
     if behind is None or behind.kind != "BatchNormalization" or behind.inputs[0] != node.outputs[0]:
         return False
     options = behind.attributes
-    if options.get("training_mode", 0) or not options.get("spatial", 1) or len(behind.outputs) > 1:
+    if (
+        graph.opset < 7
+        or options.get("training_mode", 0)
+        or not options.get("spatial", 1)
+        or len(behind.outputs) > 1
+    ):
         return False
     names = [node.inputs[1], *behind.inputs[1:5], *node.inputs[2:3]]
     arrays = [graph.array(name) for name in names if name]

@@ -34,7 +34,8 @@ def _by_channel(graph: Importing, name: str, rank: int, is_last: bool) -> Operan
 def _batch(graph: Importing, node: Node) -> None:
     """BatchNormalization of inference: a product and a sum."""
     item = _float_input(graph, node)
-    if node.attributes.get("training_mode", 0):
+    is_old = graph.opset < 7 and not node.attributes.get("is_test", 0)
+    if node.attributes.get("training_mode", 0) or is_old:
         raise reason("it is in training mode", "import.onnx.training")
     graph.require_unread(node, 1, "results of training")
     if not node.attributes.get("spatial", 1):

@@ -46,8 +46,9 @@ FOLDED = sorted({*FOLDS, *WITHOUT_VALUES, "Constant", "Shape", "Size"} - {*LOWER
 """Operators that are taken only where their result follows from constants and dimensions."""
 
 _BECAUSE = {
+    "NNAPI weights samples outside of the image differently": "RoiAlign",
     "no combination of NNAPI operations computes the same values": "Acos Acosh Asin Asinh Atan "
-    "Atanh Sinh Tan Det DeformConv MaxUnpool Col2Im GridSample RoiAlign AffineGrid "
+    "Atanh Sinh Tan Det DeformConv MaxUnpool Col2Im GridSample AffineGrid "
     "MaxRoiPool GlobalLpPool",
     "NNAPI has no operation that writes to indexed positions": "Scatter ScatterElements ScatterND "
     "TensorScatter",
