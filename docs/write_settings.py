@@ -19,13 +19,15 @@ Settings can also stand in a file, `~/.config/nnapi_shim/settings.conf` or the o
 `NNAPI_SHIM_CONFIG` names. The environment goes before the file. The library reads the file once,
 and ignores a file that another user owns or may write to.
 
-    # counts for every program
-    NNAPI_SHIM_THREADS = 2
+```text
+# counts for every program
+NNAPI_SHIM_THREADS = 2
 
-    # counts for nnapi-shim exec --settings debug -- ./program
-    [debug]
-    NNAPI_SHIM_LINT = 1
-    DEBUG_NN_VLOG = all
+# counts for nnapi-shim exec --settings debug -- ./program
+[debug]
+NNAPI_SHIM_LINT = 1
+DEBUG_NN_VLOG = all
+```
 
 Settings that C code reads before Python has started take effect only in the environment or in a
 profile; the table marks them with *.

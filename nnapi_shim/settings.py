@@ -333,13 +333,15 @@ def _from_file() -> dict[str, str]:
     global _in_file
     if _in_file is not None:
         return _in_file
-    problems = []
-    names = {setting.name for setting in SETTINGS}
-    for name in os.environ:
-        if name.startswith(_OWN) and name not in names and not name.startswith(_OF_THE_BUILD):
-            from nnapi_shim.settings_file import unknown
+    problems: list[str] = []
+    own = [name for name in os.environ if name.startswith(_OWN)]
+    if own:
+        names = {setting.name for setting in SETTINGS}
+        for name in own:
+            if name not in names and not name.startswith(_OF_THE_BUILD):
+                from nnapi_shim.settings_file import unknown
 
-            problems.append(unknown(name, names))
+                problems.append(unknown(name, names))
     values: dict[str, str] = {}
     path = config_file()
     if path and (os.environ.get(CONFIG.name) or os.path.exists(path)):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES, SCALAR_TYPES, TENSOR_TYPES
-from nnapi_shim.api.names import member
+from nnapi_shim.api.names import member, unknown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
 
@@ -14,6 +14,10 @@ def operand_type(value: Any, is_tensor: bool) -> OperandType:
     """The operand type of a member, a name, a code or a dtype; raises BAD_DATA for others."""
     name = _dtype_name(value)
     if name is None:
+        if is_tensor and isinstance(value, str) and value not in OperandType.__members__:
+            tensor = f"TENSOR_{value.upper()}"
+            if tensor in OperandType.__members__:
+                raise unknown("OperandType", value, [], tensor)
         return member(OperandType, value)
     kind = (TENSOR_TYPES if is_tensor else SCALAR_TYPES).get(name)
     if kind is None or DTYPES[kind].name != name:  # float64 and int64 stand for other types

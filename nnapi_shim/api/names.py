@@ -19,9 +19,16 @@ def member(kind: type[Member], value: Member | str | int) -> Member:
         raise unknown(kind.__name__, value, list(kind.__members__)) from None
 
 
-def unknown(what: str, value: object, names: list[str]) -> NnapiError:
-    """The error for an unknown name; the message lists similar names, or a few valid ones."""
-    close = close_to(value.__name__ if isinstance(value, type) else str(value), names)
+def unknown(what: str, value: object, names: list[str], meant: str = "") -> NnapiError:
+    """The error for an unknown name; the message lists similar names, or a few valid ones.
+
+    meant: the only similar name, if the caller knows it.
+    """
+    close = (
+        [meant]
+        if meant
+        else close_to(value.__name__ if isinstance(value, type) else str(value), names)
+    )
     if close:
         hint = f"did you mean {' or '.join(close)}?"
     elif len(names) <= 8:

@@ -179,14 +179,21 @@ class Compilation:
         if place is None or self.model.goes_on:
             return result
         if self._refused is None:
-            from nnapi_shim.runtime.lint import refused_values
-
-            self._refused = {
-                (each.place("operation"), each.rule) for each in refused_values(self.hal)
-            }
+            self._refused = self._refused_values()
         if (place, error.rule) not in self._refused:
             return result
         return result.worded(f"{result.message}; {LINT.name}=1 reports it when the model is built")
+
+    def _refused_values(self) -> set[tuple[object, str]]:
+        """Operation and rule of the errors that all computations have; none if they cannot be
+        found now, because the error to be explained goes first.
+        """
+        try:
+            from nnapi_shim.runtime.lint import refused_values
+
+            return {(each.place("operation"), each.rule) for each in refused_values(self.hal)}
+        except (NnapiError, ImportError, OSError, MemoryError):
+            return set()
 
     def again(self, model: Model) -> "Compilation":
         """Compile another finished model with the same preferences, without a cache."""

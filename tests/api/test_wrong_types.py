@@ -167,8 +167,9 @@ def test_near_misses_of_operations(model, given, meant):
     [
         ("FLOAT32_TENSOR", "TENSOR_FLOAT32?"),
         ("tensor_float32", "TENSOR_FLOAT32?"),
-        ("float32", "FLOAT32?"),
-        (np.float32, "FLOAT32?"),
+        ("Float32", "TENSOR_FLOAT32?"),
+        ("float64", "TENSOR_FLOAT32?"),
+        (np.float64, "TENSOR_FLOAT32?"),
         ("TENSOR_QUANT_8_ASYMM", "TENSOR_QUANT8_ASYMM?"),
     ],
 )
