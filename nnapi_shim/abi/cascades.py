@@ -30,9 +30,9 @@ def cause(function: str, error: NnapiError) -> tuple[str, bool] | None:
     """
     failed = _thread.__dict__.setdefault("failed", {})
     root = None
-    if error.rule in _NULL_RULES:
-        root = _root_of(error, failed)
     kind = next((kind for name, kind in _CREATING if function.startswith(name)), None)
+    if error.rule in _NULL_RULES:
+        root = _root_of(error, failed, kind)
     if kind is not None:
         failed[kind] = (root or function, issued(kind))
     if root is None:
@@ -43,11 +43,16 @@ def cause(function: str, error: NnapiError) -> tuple[str, bool] | None:
     return root, is_first
 
 
-def _root_of(error: NnapiError, failed: dict[str, tuple[str, int]]) -> str | None:
-    """The call that did not create the first of the objects that are NULL."""
+def _root_of(
+    error: NnapiError, failed: dict[str, tuple[str, int]], created: str | None
+) -> str | None:
+    """The call that did not create the first of the objects that are NULL.
+
+    created: the kind of object that the refused call creates: NULL is then where it goes.
+    """
     names, _, _ = error.said.partition(" is NULL")
     for kind in names.removesuffix(" NULL").split(" and "):
-        if kind in failed:
+        if kind in failed and kind != created:
             root, count = failed[kind]
             if issued(kind) == count:  # none was created since then
                 return root

@@ -38,6 +38,7 @@ FACE = {
     "last_error",
     "lint",
     "load",
+    "profile",
     "quantization_of",
     "quantize",
     "register_driver",

@@ -68,12 +68,25 @@ FAMILIES: dict[str, Family] = {
     "depthwise": Family(
         "convolution",
         (
-            F("if columns < reach:", "if columns < reach - 1:"),
+            F(
+                "if columns < (FIXED - 1) * a.stride_width + a.filter_width:",
+                "if columns < (FIXED - 1) * a.stride_width + a.filter_width - 1:",
+            ),
             F("a.filter + first * filter_row", "a.filter + 0 * filter_row"),
         ),
     ),
     "depthwise_quantized": Family(
         "convolution", (F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),)
+    ),
+    "local_response": Family(
+        "normalization",
+        (
+            F("min(length, i + radius + 1)):", "min(length, i + radius)):"),
+            F(
+                "range(-radius * inner, radius * inner + 1, inner)",
+                "range(-radius * inner, radius * inner, inner)",
+            ),
+        ),
     ),
     "lookup": Family("lookup", (F("if keys[middle] < wanted:", "if keys[middle] <= wanted:"),)),
     "matmul": Family(
@@ -87,13 +100,8 @@ FAMILIES: dict[str, Family] = {
     "normalization": Family(
         "normalization",
         (
-            F("min(length, i + radius + 1)):", "min(length, i + radius)):"),
             F("gamma / np.sqrt(variance + epsilon)", "gamma / np.sqrt(variance - epsilon)"),
             F("squares / count - shift * shift", "squares / (count - 1) - shift * shift"),
-            F(
-                "range(-radius * inner, radius * inner + 1, inner)",
-                "range(-radius * inner, radius * inner, inner)",
-            ),
             F("SMALLEST_NORM if norm < SMALLEST_NORM else norm", "norm"),
         ),
     ),
@@ -131,7 +139,7 @@ FAMILIES: dict[str, Family] = {
                 "np.int32((total - constants[2]) / constants[0])",
                 "np.int32(np.rint((total - constants[2]) / constants[0]))",
             ),
-            F("for left in range(steps % 4, -1, -1):", "for left in range(steps % 4, 0, -1):"),
+            F("count if left > 0 else rest", "count"),
         ),
     ),
     "selection": Family(
