@@ -184,8 +184,8 @@ def require_known_python(source: str) -> None:
         if not isinstance(node, ast.Name):
             continue
         known = {"print", "sys", "calls", "compared", "differences", "DATA", "bytes", "open", "os"}
-        known.add("int")  # what main returns
-        if node.id not in _OWN_PYTHON | known | {"__file__"}:
+        known |= {"__file__", "__name__", "main", "int"}  # int: what main returns
+        if node.id not in _OWN_PYTHON | known:
             raise Wrong(f"Python source has the name {node.id}")
     for line in own.splitlines():
         if line.startswith("#") and MARK in line and not _PLAIN_REMARK.fullmatch(line):
