@@ -27,18 +27,22 @@ class SettingsFile(NamedTuple):
 def read_file(path: str, names: Iterable[str], of_environment: Iterable[str]) -> SettingsFile:
     """The settings of a file; a file that others could have written has none.
 
-    names: of all settings; of_environment: of those that are read before the file can be.
+    names: of all settings; of_environment: of those that are read before the file can be. What is
+    no regular file, such as /dev/null or a pipe, has no settings, and is not waited for.
     """
     result = SettingsFile(path, {}, {}, [])
     try:
-        with open(path, "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb", buffering=0) as file:
+            status = os.fstat(descriptor)
+            if not S_ISREG(status.st_mode):
+                return result
             text = (file.read(_MOST_BYTES) or b"").decode("utf-8", "replace")
     except OSError as error:
         result.problems.append(f"{path}: the settings cannot be read: {error.strerror or error}")
         return result
     is_own = status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS_MAY_WRITE
-    if S_ISREG(status.st_mode) and not is_own:
+    if not is_own:
         result.problems.append(
             f"{path}: the settings are not used, because another user owns the file or may write "
             "to it"

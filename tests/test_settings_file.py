@@ -139,3 +139,17 @@ def test_names_that_the_build_takes_are_no_mistakes(file: Path, monkeypatch, cap
     for setting in SETTINGS:
         setting.get()
     assert reported(capfd) == []
+
+
+def test_a_pipe_has_no_settings_and_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "settings.conf"
+    os.mkfifo(pipe, 0o666)
+    code = "from nnapi_shim.settings import THREADS; print(THREADS.get())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NNAPI_SHIM_CONFIG": str(pipe)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+    )
+    assert done.returncode == 0, done.stderr
