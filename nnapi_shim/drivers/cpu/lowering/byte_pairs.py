@@ -10,9 +10,9 @@ the end of the panel:
     int64[taps + 1]                     number of the first further term of each tap, and of all
     {int64, int8[columns, 4]}[terms]    byte offset of the word in an input row, and the term
 
-A word has as many terms as the pair that needs most of them, of all columns of the panel. In trained
-models, 2 to 12 % of the words of filters with one scale have further terms, and about 60 % where
-every channel has a scale of its own.
+A word has as many terms as the pair that needs most of them, of all columns of the panel. In
+trained models, 2 to 12 % of the words of filters with one scale have further terms, and about 60 %
+where every channel has a scale of its own.
 """
 
 from nnapi_shim import address
