@@ -350,9 +350,9 @@ def _logged(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
     """The prepared model of these steps, with logging if DEBUG_NN_VLOG enables it."""
     if not vlog.enabled("execution"):
         return prepared
-    from nnapi_shim.runtime.vlog_wrapper import ToldPreparedModel
+    from nnapi_shim.runtime.vlog_wrapper import LoggingPreparedModel
 
-    return ToldPreparedModel(prepared, _names(steps))
+    return LoggingPreparedModel(prepared, _names(steps))
 
 
 def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]:

@@ -12,7 +12,6 @@ from nnapi_shim.hal.enums import (
     ResultCode,
 )
 from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
-from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import (
     NO_TIMING,
     Dimensions,
@@ -320,10 +319,6 @@ class Execution(Preparation):
             _shortage(index, shape),
             "execution.output-too-small",
         )
-
-    def is_scalar_output(self, index: int) -> bool:
-        """Whether an output is a scalar, which has no dimensions to ask for."""
-        return self._arguments.output_operands[index].type in SCALARS
 
     def duration(self, code: int) -> int:
         """A duration of the last run in ns, or UNKNOWN_DURATION; raises BAD_STATE where there is

@@ -50,7 +50,7 @@ class ExecutionStep(NamedTuple):
     operands: tuple[int, ...] = ()
 
 
-class ExecutionPlan:
+class ExecutionPlan(IPreparedModel):
     """IPreparedModel of a model in several steps."""
 
     def __init__(self, model: Model, steps: Sequence[ExecutionStep]) -> None:
@@ -87,12 +87,6 @@ class ExecutionPlan:
     ) -> "PlanExecution":
         """Bind a request to this model."""
         return PlanExecution(self, request, measure, loop_timeout_ns)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """Bind a request and run it once."""
-        return PlanExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
 
 
 class PlanExecution:
