@@ -27,6 +27,19 @@ class ControlFlow(Operation):
     `inputs` and `outputs` are lists of all other operands.
     """
 
+    def __init__(self, type: OperationType, **parts: Any) -> None:
+        super().__init__(
+            type,
+            columns="-> outputs",
+            types={},
+            omittable=("inputs",),
+            allow_zero_sized=True,
+            data_dependent=True,
+            shape=lambda op: [() for _ in op.outputs],
+            work=None,
+            **parts,
+        )
+
     def match(self, inputs: Types, outputs: Types) -> Match:
         """The match for these types; only the first operands have fixed types."""
         for accepted in self.forms:
@@ -171,8 +184,6 @@ def loop_fits(op: BoundOperation) -> None:
 IF = ControlFlow(
     OperationType.IF,
     doc="outputs = then_model(inputs) if condition else else_model(inputs).",
-    columns="-> outputs",
-    types={},
     forms=[
         form("condition:TENSOR_BOOL8 then_model:MODEL else_model:MODEL -> outputs...", since=4),
         form(
@@ -182,22 +193,10 @@ IF = ControlFlow(
     ],
     defaults={"inputs": None},
     rules=[branches_fit],
-    omittable=("inputs",),
-    allow_zero_sized=True,
-    data_dependent=True,
-    shape=lambda op: [() for _ in op.outputs],
-    work=None,
 )
 WHILE = ControlFlow(
     OperationType.WHILE,
     doc="while condition_model(inputs): inputs[:k] = body_model(inputs); outputs = inputs[:m].",
-    columns="-> outputs",
-    types={},
     forms=[form("condition_model:MODEL body_model:MODEL inputs... -> outputs...", since=4)],
     rules=[loop_fits],
-    omittable=("inputs",),
-    allow_zero_sized=True,
-    data_dependent=True,
-    shape=lambda op: [() for _ in op.outputs],
-    work=None,
 )

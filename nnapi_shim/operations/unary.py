@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.declare import Check, Operation, Rule, form
 from nnapi_shim.operations.rules import rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
-FLOATS = {"f32": (3, F32, F32), "f16": (3, F16, F16)}
+FLOATS = rows("T T", f32=3, f16=3)
 
 
 def unary(
@@ -32,21 +32,21 @@ def unary(
     )
 
 
-ABS = unary(OperationType.ABS, "output = |input|.", {**FLOATS, "i32": (4, I32, I32)})
+ABS = unary(OperationType.ABS, "output = |input|.", rows("T T", f32=3, f16=3, i32=4))
 EXP = unary(OperationType.EXP, "output = e^input.")
 FLOOR = unary(
     OperationType.FLOOR,
     "output = the largest integer that is not above input.",
-    {"f32": (1, F32, F32), "f16": (3, F16, F16)},
+    rows("T T", f32=1, f16=3),
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
 )
 LOG = unary(OperationType.LOG, "output = ln(input).")
-NEG = unary(OperationType.NEG, "output = -input.", {**FLOATS, "i32": (3, I32, I32)})
+NEG = unary(OperationType.NEG, "output = -input.", rows("T T", f32=3, f16=3, i32=3))
 RSQRT = unary(
     OperationType.RSQRT,
     "output = 1 / sqrt(input).",
-    {**FLOATS, "qu8": (7, QU8, QU8), "qs8": (7, QS8, QS8)},
+    rows("T T", f32=3, f16=3, qu8=7, qs8=7),
 )
 SIN = unary(OperationType.SIN, "output = sin(input).")
 SQRT = unary(OperationType.SQRT, "output = sqrt(input).")
