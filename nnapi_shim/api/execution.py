@@ -1,7 +1,6 @@
 """Execution: the arguments and results of a run, call by call as in C."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Protocol
 
 from nnapi_shim.api.argument import Argument
@@ -179,12 +178,7 @@ class Execution:
     def __enter__(self) -> "Execution":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -261,12 +260,7 @@ class Model(ModelCalls, Methods):
     def __enter__(self) -> "Model":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self.close()
         elif self._model is not None and self._model.state == "building":

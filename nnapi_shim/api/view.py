@@ -12,7 +12,7 @@ import numpy as np
 from nnapi_shim import address
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.html import html_table
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
@@ -157,8 +157,7 @@ class OperationView:
     @property
     def name(self) -> str:
         """CONV_2D and the like; "extension 0x10001" for an extension operation."""
-        kind = self.type
-        return kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
+        return operation_place(self.type, self.number).name
 
     def __repr__(self) -> str:
         inputs, outputs = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from nnapi_shim import address
-from nnapi_shim.errors import NnapiError, Place, bad_data
+from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -87,7 +87,7 @@ class Draft:
             op = bound_operation(item, self.operands, self._given, self._bound)
             op.match.operation.required_level(op)
         except NnapiError as error:
-            raise error.at(Place("operation", item.number, item.type.name)) from None
+            raise error.at(_place(item)) from None
 
     def remarks(self) -> Iterator[str]:
         """Remarks on legal but suspicious uses; requires a valid model."""
@@ -294,8 +294,7 @@ def value_freed(index: int, where: int, length: int) -> NnapiError:
 
 
 def _place(item: hal.Operation) -> Place:
-    name = item.type.name if isinstance(item.type, OperationType) else f"extension {item.type:#x}"
-    return Place("operation", item.number, name)
+    return operation_place(item.type, item.number)
 
 
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:

@@ -7,7 +7,7 @@ one device that can run in sequence form one step.
 from collections.abc import Sequence
 
 from nnapi_shim import log, vlog
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.errors import NnapiError, bad_data, op_failed, operation_place
 from nnapi_shim.hal.enums import (
     ExecutionPreference,
     FeatureLevel,
@@ -303,9 +303,7 @@ def _ranked(figures: Sequence[float]) -> list[int]:
 
 def _named(item: Operation) -> str:
     """An operation in a message."""
-    kind = item.type
-    name = kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
-    return f"{name} (operation {item.number})"
+    return str(operation_place(item.type, item.number))
 
 
 def _unfit(model: Model, steps: Sequence[Step]) -> list[int]:

@@ -22,11 +22,7 @@ def while_preparing(method: Method) -> Method:
 
     @wraps(method)
     def checked(self: "Preparation", *arguments: Any, **named: Any) -> Any:
-        if self._state != PREPARATION:
-            state = self._seen_state()
-            raise bad_state(
-                f"the execution is {state}; it can no longer be changed", "execution.sealed"
-            )
+        self._require_preparation()
         return method(self, *arguments, **named)
 
     return checked  # type: ignore[return-value]
