@@ -14,11 +14,8 @@ class Place(NamedTuple):
     name: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"{self.name} ({self.kind} {self.number})"
-            if self.name
-            else f"{self.kind} {self.number}"
-        )
+        which = f"{self.kind} {self.number}"
+        return f"{self.name} ({which})" if self.name else which
 
 
 def operation_place(type: int, number: int) -> Place:

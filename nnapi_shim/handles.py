@@ -61,9 +61,8 @@ class HandleTable(dict[int, T], Generic[T]):
     def _diagnosis(self, handle: int) -> NnapiError:
         if handle == 0:
             return unexpected_null(f"{self.kind} is NULL", "handle.null")
-        number, serial = (handle >> _KIND_SHIFT) & 0x7F, handle & _SERIAL_MASK
-        other = _tables.get(number) if handle >> 63 else None
-        if other is None or not other.issued(serial):
+        other, _ = kind_of(handle)
+        if other is None:
             return bad_data(
                 f"{self.kind} {handle:#x} is not a handle of this library", "handle.unknown"
             )

@@ -44,11 +44,10 @@ class GuardedDevice:
         get: Callable[[], Any] | None = getattr(device, "getSupportedExtensions", None)
         if get is not None:
             ask = get
-            what = self._what("getSupportedExtensions")
-            self._extensions = guarded(what, lambda: _extensions(ask()))
+            self._extensions = self._guarded("getSupportedExtensions", lambda: _extensions(ask()))
 
-    def _what(self, method: str) -> str:
-        return f"{self.name}.{method}"
+    def _guarded(self, method: str, call: Callable[[], Any]) -> Any:
+        return guarded(f"{self.name}.{method}", call)
 
     def getSupportedExtensions(self) -> tuple[Extension, ...]:
         """As IExtendedDevice."""
@@ -56,16 +55,16 @@ class GuardedDevice:
 
     def getCapabilities(self) -> Capabilities:
         """As IDevice."""
-        what = self._what("getCapabilities")
-        capabilities: Capabilities = guarded(
-            what, lambda: _capabilities(self._device.getCapabilities())
-        )
+        ask = self._device.getCapabilities
+        capabilities: Capabilities = self._guarded("getCapabilities", lambda: _capabilities(ask()))
         return capabilities
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """As IDevice."""
-        ask, what = self._device.getSupportedOperations, self._what("getSupportedOperations")
-        answers: list[bool] = guarded(what, lambda: _answers(ask(model), model))
+        ask = self._device.getSupportedOperations
+        answers: list[bool] = self._guarded(
+            "getSupportedOperations", lambda: _answers(ask(model), model)
+        )
         return answers
 
     def prepareModel(
@@ -78,9 +77,8 @@ class GuardedDevice:
     ) -> "GuardedPreparedModel":
         """As IDevice."""
         prepare = self._device.prepareModel
-        what = self._what("prepareModel")
-        prepared = guarded(
-            what,
+        prepared = self._guarded(
+            "prepareModel",
             lambda: _with_methods(
                 prepare(model, preference, priority, deadline_ns, cache), IPreparedModel, _PREPARED
             ),
@@ -89,7 +87,7 @@ class GuardedDevice:
 
     def wait(self) -> None:
         """As IDevice."""
-        guarded(self._what("wait"), self._device.wait)
+        self._guarded("wait", self._device.wait)
 
 
 def _answers(answers: Any, model: Model) -> list[bool]:

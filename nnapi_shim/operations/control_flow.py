@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.hal.types import Subgraph, combined
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import (
     BoundOperand,
@@ -101,15 +101,11 @@ def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
                 "control-flow.argument-type",
             )
     sizes, inside = outer.dimensions, inner.dimensions
-    if sizes and inside and not _is_omitted(outer):
-        fits = len(sizes) == len(inside) and all(
-            a == b or not a or not b for a, b in zip(sizes, inside, strict=True)
+    if combined(sizes, inside) is None and not _is_omitted(outer):
+        raise bad_data(
+            f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
+            "control-flow.argument-dimensions",
         )
-        if not fits:
-            raise bad_data(
-                f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
-                "control-flow.argument-dimensions",
-            )
 
 
 def _all_agree(

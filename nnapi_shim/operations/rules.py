@@ -12,7 +12,7 @@ from struct import pack, unpack
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
-from nnapi_shim.hal.types import Dimensions, element_count
+from nnapi_shim.hal.types import Dimensions, combined, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, Rule
 
 
@@ -329,7 +329,7 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
 
     def rule(op: BoundOperation) -> None:
         source = op.sources.get(name)
-        if source is not None and not _fits(source.dimensions, sizes):
+        if source is not None and combined(source.dimensions, sizes) is None:
             allowed = _listed([size or None for size in sizes])
             raise bad_data(
                 f"{name} has dimensions {list(source.dimensions)}; they must be [{allowed}]",
@@ -387,14 +387,6 @@ def expect_source(op: BoundOperation, name: str, *sizes: int) -> None:
             f"{name} has dimensions {list(source.dimensions)}; they must be [{_listed(sizes)}]",
             "operation.dimensions.expected",
         )
-
-
-def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
-    if not known:
-        return True
-    return len(known) == len(sizes) and all(
-        a == b or not a or not b for a, b in zip(known, sizes, strict=True)
-    )
 
 
 def _listed(sizes: Sequence[int | None]) -> str:

@@ -259,17 +259,13 @@ def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:
         return known
     if not known and operand.type not in SCALARS:
         return type_dimensions
-    if len(type_dimensions) != len(known):
+    if len(type_dimensions) != len(known) or any(
+        declared not in (0, size) for declared, size in zip(known, type_dimensions, strict=True)
+    ):
         raise bad_data(
             f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
             "execution.argument.dimensions",
         )
-    for declared, size in zip(known, type_dimensions, strict=True):
-        if declared and declared != size:
-            raise bad_data(
-                f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
-                "execution.argument.dimensions",
-            )
     return type_dimensions
 
 

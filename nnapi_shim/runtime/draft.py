@@ -209,20 +209,12 @@ class Draft:
 
     def _execution_order(self) -> list[hal.Operation]:
         """A topological order of the operations, without those of a cycle."""
-        operations = self.operations
-        writer = {index: at for at, item in enumerate(operations) for index in item.outputs}
-        waits_for: list[int] = []
-        readers: dict[int, list[int]] = {}
-        for at, item in enumerate(operations):
-            sources = {writer[index] for index in item.inputs if index in writer}
-            waits_for.append(len(sources))
-            for source in sources:
-                readers.setdefault(source, []).append(at)
+        waits_for, readers = hal.dependencies(self.operations)
         ready = [at for at, count in enumerate(waits_for) if count == 0]
         order: list[hal.Operation] = []
         for at in ready:  # grows while it is walked
-            order.append(operations[at])
-            for reader in readers.get(at, ()):
+            order.append(self.operations[at])
+            for reader in readers[at]:
                 waits_for[reader] -= 1
                 if waits_for[reader] == 0:
                     ready.append(reader)

@@ -11,13 +11,12 @@ from nnapi_shim.hal.enums import (
     ErrorStatus,
     ResultCode,
 )
-from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
+from nnapi_shim.hal.interfaces import IExecution
 from nnapi_shim.hal.types import (
     NO_TIMING,
     Dimensions,
     ExecutionResult,
     OutputShape,
-    Request,
 )
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
@@ -167,16 +166,10 @@ class Execution(Preparation):
                 else:
                     self._slot = None
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
-                raise bad_state(
-                    f"the execution is {state}"
-                    + (
-                        "; its end must come first"
-                        if state is COMPUTATION
-                        else ", and it is not reusable; setReusable must come before the first "
-                        "computation"
-                    ),
-                    "execution.compute.state",
-                )
+                why = ", and it is not reusable; setReusable must come before the first computation"
+                if state is COMPUTATION:
+                    why = "; its end must come first"
+                raise bad_state(f"the execution is {state}{why}", "execution.compute.state")
             self._runner = runner
             self._state = COMPUTATION
             self._result = None
@@ -262,14 +255,8 @@ class Execution(Preparation):
         if self._attributes:
             request = request._replace(extension_attributes=extension.listed(self._attributes))
         apart = self._arguments.outputs_that_overlap(request)
-        if apart:
-            return self._bind_apart(prepared, request, apart)
-        return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
-
-    def _bind_apart(
-        self, prepared: IPreparedModel, request: Request, apart: tuple[int, ...]
-    ) -> IExecution:
-        """As _bind, where these outputs have bytes in common with other arguments."""
+        if not apart:
+            return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
         from nnapi_shim.runtime.overlap import ExecutionApart, warn
 
         warn(self.compilation, apart)
