@@ -15,7 +15,7 @@ from nnapi_shim.operations.declare import (
     same_as,
 )
 from nnapi_shim.operations.rules import float32, rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import ONE_TO_ONE, rows
+from nnapi_shim.operations.signatures import ONE_TO_ONE, elementwise, rows
 
 
 def fine_enough(op: BoundOperation) -> None:
@@ -40,18 +40,14 @@ def activation(
     checks: Sequence[Check] = (),
 ) -> Operation:
     """An element-wise operation on a tensor of rank up to 4."""
-    return Operation(
+    return elementwise(
         type,
-        doc=doc,
-        columns="input -> output",
-        types=types,
-        forms=[form("input")],
+        doc,
+        types,
         rules=[rank_at_most(4, "input")],
         checks=[rank_limit(4, "input"), *checks],
         allow_zero_sized=True,
-        shape=lambda op: [op.input.dimensions],
         quantization=quantization,
-        elementwise=True,
         work=1,
     )
 
@@ -100,16 +96,12 @@ ELU = Operation(
     elementwise=True,
     work=2,
 )
-HARD_SWISH = Operation(
+HARD_SWISH = elementwise(
     OperationType.HARD_SWISH,
-    doc="output = input * min(6, max(0, input + 3)) / 6.",
-    columns="input -> output",
-    types=rows("T T", f32=4, f16=4, qu8=4, qs8=4),
-    forms=[form("input")],
+    "output = input * min(6, max(0, input + 3)) / 6.",
+    rows("T T", f32=4, f16=4, qu8=4, qs8=4),
     checks=[shift_not_positive],
     allow_zero_sized=True,
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
     work=3,
 )
 PRELU = pairwise(

@@ -2,8 +2,7 @@
 
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.binary import pairwise
-from nnapi_shim.operations.declare import Operation, form
-from nnapi_shim.operations.signatures import rows
+from nnapi_shim.operations.signatures import elementwise, rows
 
 BOTH = "input0 input1 -> output"
 
@@ -13,13 +12,6 @@ LOGICAL_AND = pairwise(
 LOGICAL_OR = pairwise(
     OperationType.LOGICAL_OR, "output = input0 or input1.", BOTH, rows("T T T", b8=3)
 )
-LOGICAL_NOT = Operation(
-    OperationType.LOGICAL_NOT,
-    doc="output = not input.",
-    columns="input -> output",
-    types=rows("T T", b8=3),
-    forms=[form("input")],
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
-    work=1,
+LOGICAL_NOT = elementwise(
+    OperationType.LOGICAL_NOT, "output = not input.", rows("T T", b8=3), work=1
 )

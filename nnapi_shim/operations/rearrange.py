@@ -1,9 +1,12 @@
 """TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, and conversions between space, depth and batch."""
 
+from collections.abc import Sequence
+
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, form, same_as
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
 from nnapi_shim.operations.rules import (
     axis_exists,
     known_rank,
@@ -195,73 +198,68 @@ CHANNEL_SHUFFLE = movement(
     shape=lambda op: [op.input.dimensions],
 )
 
-DEPTH_TO_SPACE = movement(
+
+def of_image(
+    type: OperationType, *, inputs: str, checks: Sequence[Check], **parts: Any
+) -> Operation:
+    """A movement between the dimensions of an image. inputs: all but the layout."""
+    return movement(
+        type,
+        forms=[form(inputs), form(f"{inputs} nchw:BOOL", since=3)],
+        defaults={"nchw": False},
+        checks=[known_rank(4, "input"), *checks],
+        legacy=True,
+        **parts,
+    )
+
+
+DEPTH_TO_SPACE = of_image(
     OperationType.DEPTH_TO_SPACE,
     doc="output[n, h * b + i, w * b + j, c] = input[n, h, w, (i * b + j) * depth / b^2 + c], "
     "b = block_size.",
     types=ONE_TO_ONE,
-    forms=[form("input block_size:INT32"), form("input block_size:INT32 nchw:BOOL", since=3)],
-    defaults={"nchw": False},
-    checks=[known_rank(4, "input"), positive("block_size"), depth_divides],
-    legacy=True,
+    inputs="input block_size:INT32",
+    checks=[positive("block_size"), depth_divides],
     shape=depth_to_space,
 )
 
-SPACE_TO_DEPTH = movement(
+SPACE_TO_DEPTH = of_image(
     OperationType.SPACE_TO_DEPTH,
     doc="output[n, h, w, (i * b + j) * depth + c] = input[n, h * b + i, w * b + j, c], "
     "b = block_size.",
     types=ONE_TO_ONE,
-    forms=[form("input block_size:INT32"), form("input block_size:INT32 nchw:BOOL", since=3)],
-    defaults={"nchw": False},
-    checks=[known_rank(4, "input"), positive("block_size"), space_divides],
-    legacy=True,
+    inputs="input block_size:INT32",
+    checks=[positive("block_size"), space_divides],
     shape=space_to_depth,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
-BATCH_TO_SPACE_ND = movement(
+BATCH_TO_SPACE_ND = of_image(
     OperationType.BATCH_TO_SPACE_ND,
     doc="output[n, h * bh + i, w * bw + j, c] = input[(i * bw + j) * batch / (bh * bw) + n, h, w, "
     "c], (bh, bw) = block_shape.",
     types=SINCE_2,
-    forms=[
-        form("input block_shape:TENSOR_INT32"),
-        form("input block_shape:TENSOR_INT32 nchw:BOOL", since=3),
-    ],
-    defaults={"nchw": False},
+    inputs="input block_shape:TENSOR_INT32",
     values=["block_shape"],
-    checks=[
-        known_rank(4, "input"),
-        sized("block_shape", 2),
-        block_is_two_sizes,
-        blocks_divide_batch,
-    ],
-    legacy=True,
+    checks=[sized("block_shape", 2), block_is_two_sizes, blocks_divide_batch],
     shape=batch_to_space,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
-SPACE_TO_BATCH_ND = movement(
+SPACE_TO_BATCH_ND = of_image(
     OperationType.SPACE_TO_BATCH_ND,
     doc="output[(i * bw + j) * batch + n, h, w, c] = padded input[n, h * bh + i, w * bw + j, c], "
     "(bh, bw) = block_shape; padding stands for 0.",
     types=SINCE_2,
-    forms=[
-        form("input block_shape:TENSOR_INT32 paddings:TENSOR_INT32"),
-        form("input block_shape:TENSOR_INT32 paddings:TENSOR_INT32 nchw:BOOL", since=3),
-    ],
-    defaults={"nchw": False},
+    inputs="input block_shape:TENSOR_INT32 paddings:TENSOR_INT32",
     values=["block_shape", "paddings"],
     rules=[zero_point_level],
     checks=[
-        known_rank(4, "input"),
         sized("block_shape", 2),
         sized("paddings", 2, 2),
         block_is_two_sizes,
         blocks_divide_padded_image,
         outputs_fit,
     ],
-    legacy=True,
     shape=space_to_batch,
 )

@@ -1,6 +1,6 @@
 """Type tables, forms and declarations shared by several families."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
@@ -86,5 +86,21 @@ def movement(
         quantization=quantization or same_as("input"),
         infinite_scales=True,
         work=0,
+        **parts,
+    )
+
+
+def elementwise(
+    type: OperationType, doc: str, types: Mapping[str, Sequence[Any]], **parts: Any
+) -> Operation:
+    """An operation whose output has the dimensions of its only input, `input`."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types=types,
+        forms=[form("input")],
+        shape=lambda op: [op.input.dimensions],
+        elementwise=True,
         **parts,
     )

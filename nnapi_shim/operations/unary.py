@@ -1,11 +1,10 @@
 """ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT: element-wise operations."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.operations.declare import Check, Operation, Rule, form
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import Operation
 from nnapi_shim.operations.rules import rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import rows
+from nnapi_shim.operations.signatures import elementwise, rows
 
 FLOATS = rows("T T", f32=3, f16=3)
 
@@ -14,22 +13,10 @@ def unary(
     type: OperationType,
     doc: str,
     types: dict[str, tuple] = FLOATS,  # type: ignore[type-arg]
-    rules: Sequence[Rule] = (),
-    checks: Sequence[Check] = (),
+    **parts: Any,
 ) -> Operation:
     """An element-wise operation on a tensor of any rank."""
-    return Operation(
-        type,
-        doc=doc,
-        columns="input -> output",
-        types=types,
-        forms=[form("input")],
-        rules=rules,
-        checks=checks,
-        shape=lambda op: [op.input.dimensions],
-        elementwise=True,
-        work=1,
-    )
+    return elementwise(type, doc, types, work=1, **parts)
 
 
 ABS = unary(OperationType.ABS, "output = |input|.", rows("T T", f32=3, f16=3, i32=4))
