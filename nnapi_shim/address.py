@@ -39,6 +39,11 @@ def read(address: int, length: int) -> bytes:
     return bytes(view(address, length))
 
 
+def write(address: int, data: bytes | bytearray) -> None:
+    """Copy bytes to an address."""
+    view(address, len(data))[:] = data
+
+
 def words(address: int, kind: str, count: int) -> list[int]:
     """The `count` numbers at `address`, such as `words(a, "uint32_t", 4)`."""
     return _ffi.unpack(_ffi.cast(f"{kind} *", address), count)  # type: ignore[no-any-return]

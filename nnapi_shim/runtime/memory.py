@@ -260,7 +260,7 @@ def copy(source: Memory, target: Memory) -> None:
             where = target.map_for_output()
             if isinstance(source, FdMemory) and isinstance(target, FdMemory):
                 # Both may map the same file at different addresses.
-                address.view(where, source.size)[:] = address.read(source.map(), source.size)
+                address.write(where, address.read(source.map(), source.size))
             else:
                 address.copy(where, source.map(), source.size)
         copied = True
