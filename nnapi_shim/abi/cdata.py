@@ -10,7 +10,7 @@ from struct import Struct
 from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
 from nnapi_shim.errors import bad_data, unexpected_null
 from nnapi_shim.hints import Any
-from nnapi_shim.runtime.argument import ArgumentType
+from nnapi_shim.runtime.operand_type import checked_type
 
 ffi: Any = None
 """The ffi of the C API; set when the library attaches."""
@@ -139,7 +139,7 @@ def argument_type(pointer: int) -> Any:
     """A reader for the optional operand type of an argument, called when it is validated."""
     if not pointer:
         return None
-    return lambda: ArgumentType(*operand_type(pointer))
+    return lambda: checked_type(*operand_type(pointer))[1]
 
 
 def channel_quant(pointer: int) -> tuple[int, Sequence[float] | None]:

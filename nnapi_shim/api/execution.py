@@ -12,9 +12,9 @@ from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
-from nnapi_shim.runtime.argument import ArgumentType
 from nnapi_shim.runtime.compilation import Compilation as RuntimeCompilation
 from nnapi_shim.runtime.event import Event
+from nnapi_shim.runtime.operand_type import checked_type
 
 
 class Executable(Protocol):
@@ -85,13 +85,13 @@ class Execution:
         execution.set_argument(
             "input",
             index,
-            lambda: ArgumentType(
+            lambda: checked_type(
                 argument.type,
                 array.shape or None,
                 array.ndim,
                 argument.scale,
                 argument.zero_point,
-            ),
+            )[1],
             address(array),
             array.nbytes,
         )
