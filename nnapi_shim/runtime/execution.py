@@ -87,8 +87,7 @@ class Execution(Preparation):
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
         except NnapiError as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
 
     @property
@@ -145,8 +144,7 @@ class Execution(Preparation):
             self._check_device_outputs(result)
             _require_room(result)
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
         return ComputedEvent(lambda: self._end(result))
 
@@ -186,14 +184,14 @@ class Execution(Preparation):
             if self._bound is None:
                 self._bound = self._bind()
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
 
-    def _raise_named(self, error: BaseException) -> None:
-        """Re-raise an error with the names of its operands, and with a hint at lint if it follows
-        from the model alone.
+    def _fail(self, error: BaseException) -> None:
+        """End a run with an error, and re-raise it with the names of its operands, and with a hint
+        at lint if it follows from the model alone.
         """
+        self._end()
         if isinstance(error, NnapiError):
             named = self.compilation.explained(error)
             if named is not error:
@@ -211,8 +209,7 @@ class Execution(Preparation):
             if self._arguments.device_outputs:
                 self._check_device_outputs(result)
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
         if self._reusable and not self._arguments.device_outputs:
             self._result = result  # inlined from _end: faster for programs that run in a loop
