@@ -284,11 +284,15 @@ def linker_options() -> list[str]:
     return ["-Wl,--build-id=sha1", *shlex.split(os.environ.get("LDFLAGS", ""))]
 
 
+def in_python(functions: list[Function]) -> list[Function]:
+    """The functions that Python implements."""
+    return [function for function in functions if function.is_written_in_python]
+
+
 def compile_library(folder: Path, functions: list[Function], macros: list[str]) -> Path:
     """Compile libneuralnetworks.so; `folder` contains calls.h and the results."""
     exports, script = folder / "exports.c", folder / "exports.map"
-    in_python = [function for function in functions if function.is_written_in_python]
-    exports.write_text(exports_source(in_python))
+    exports.write_text(exports_source(in_python(functions)))
     script.write_text(version_script(functions))
     triplet = f"lib/{os.uname().machine}-linux-gnu"
     command = [
@@ -308,8 +312,7 @@ def compile_callbacks(
 ) -> Path:
     """Compile the callback module; `folder` contains calls.h and the results."""
     source = folder / f"{CALLBACKS}.c"
-    in_python = [function for function in functions if function.is_written_in_python]
-    write_callbacks_source(types, in_python, source)
+    write_callbacks_source(types, in_python(functions), source)
     command = [
         *(*compiler_command(), *macros, f"-DPy_LIMITED_API={STABLE_ABI}", f"-I{folder}"),
         *(f"-I{python_headers()}", "-Wno-unused-parameter", source),  # in cffi's code
@@ -369,12 +372,8 @@ def build(out: Path, location: str | None = None) -> Path:
     location = location or checkout_location(out)
     key = fingerprint(*compiler_command(), *linker_options(), sys.version, cffi.__version__)
     location += f"build={key}\n"
-    if (
-        library.exists()
-        and callbacks.exists()
-        and record.exists()
-        and record.read_text() == location
-    ):
+    is_built = all(path.exists() for path in (library, callbacks, record))
+    if is_built and record.read_text() == location:
         print(f"{library.name} is up to date")
         return library
 
@@ -383,8 +382,7 @@ def build(out: Path, location: str | None = None) -> Path:
     with tempfile.TemporaryDirectory(dir=out, prefix=".build-") as name:
         folder = Path(name)
         macros.append(f"-ffile-prefix-map={folder}=generated")  # in debug information
-        in_python = [function for function in functions if function.is_written_in_python]
-        (folder / "calls.h").write_text(calls_header(in_python))
+        (folder / "calls.h").write_text(calls_header(in_python(functions)))
         built = [
             (compile_callbacks(folder, types, functions, macros), callbacks),
             (compile_library(folder, functions, macros), library),

@@ -25,20 +25,11 @@ MANY = 8
 
 DEFAULTS: dict[str, str] = {
     "activation": '"NONE"',
-    "stride": "1",
-    "dilation": "1",
     "beta": "1.0",
-    "keep_dims": "False",
-    "adj_x": "False",
-    "adj_y": "False",
-    "time_major": "False",
-    "merge_outputs": "False",
-    "cell_clip": "0.0",
-    "proj_clip": "0.0",
-    "projection_clip": "0.0",
-    "begin_mask": "0",
-    "end_mask": "0",
-    "shrink_axis_mask": "0",
+    **dict.fromkeys(("stride", "dilation"), "1"),
+    **dict.fromkeys(("keep_dims", "adj_x", "adj_y", "time_major", "merge_outputs"), "False"),
+    **dict.fromkeys(("cell_clip", "proj_clip", "projection_clip"), "0.0"),
+    **dict.fromkeys(("begin_mask", "end_mask", "shrink_axis_mask"), "0"),
 }
 """Defaults of methods, where the specification has none: what leaves the result as it is."""
 
@@ -192,12 +183,10 @@ def _parameter(
         default = "None"
     if name in declaration.omittable:
         default = "()" if name in repeated else "None"
-    if short != name:
-        if short == "padding":
-            return Parameter(short, "Padding", None, SAYS[short])
-        return Parameter(short, "Pair", default, SAYS[short])
     if short == "padding":
         return Parameter(short, "Padding", None, SAYS[short])
+    if short != name:
+        return Parameter(short, "Pair", default, SAYS[short])
     told = SAYS.get(short, "") if type is not None else ""
     kinds = _kinds(declaration, name, type)
     if short == "activation":
@@ -280,12 +269,10 @@ def _method(declaration: Operation) -> Iterator[str]:
     is_free, has_choice = _is_free(declaration), _has_choice(declaration)
     yield ""
     yield f"    def {method_name(declaration)}("
-    yield "        self,"
-    for p in needed:
-        yield f"        {p.name}: {p.hint}" + ("," if p.default is None else f" = {p.default},")
-    yield "        *,"
-    for p in others:
-        yield f"        {p.name}: {p.hint}" + ("," if p.default is None else f" = {p.default},")
+    for first, listed in (("self", needed), ("*", others)):
+        yield f"        {first},"
+        for p in listed:
+            yield f"        {p.name}: {p.hint}" + ("," if p.default is None else f" = {p.default},")
     if has_count:
         yield "        output_count: int | None = None,"
     if has_choice:

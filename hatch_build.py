@@ -58,10 +58,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
         # Beside the wheel's metadata (PEP 770); SBOMs of other trees are derived from it.
-        sbom, layout = (
-            importlib.import_module("install.sbom"),
-            importlib.import_module("install.layout"),
-        )
+        sbom = importlib.import_module("install.sbom")
+        layout = importlib.import_module("install.layout")
         document = tree / sbom.FILE
         document.write_text(sbom.wheel_bom(tree / "lib", layout.source_date()))
         build_data.setdefault("sbom_files", []).append(str(document.relative_to(ROOT)))

@@ -45,6 +45,8 @@ CODES = {
     "reason": "BAD_DATA",  # of what cannot be imported
     "refuse": "BAD_DATA or OP_FAILED",
     "refused_input": "BAD_DATA or OP_FAILED",
+    "unexpected_null": "UNEXPECTED_NULL",
+    "unmappable": "UNMAPPABLE",
 }
 REFUSALS = {*CODES, "NnapiError"}
 

@@ -39,6 +39,11 @@ def read(address: int, length: int) -> bytes:
     return bytes(view(address, length))
 
 
+def write(address: int, data: bytes | bytearray) -> None:
+    """Copy bytes to an address."""
+    view(address, len(data))[:] = data
+
+
 def words(address: int, kind: str, count: int) -> list[int]:
     """The `count` numbers at `address`, such as `words(a, "uint32_t", 4)`."""
     return _ffi.unpack(_ffi.cast(f"{kind} *", address), count)  # type: ignore[no-any-return]
@@ -113,10 +118,14 @@ _READ_WRITE, _PRIVATE_ANONYMOUS = 3, 0x22
 
 def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
     """mmap(2): the address of new pages. Raises OSError, OverflowError for what is no length."""
-    start: int = _mmap(0, length, protect, flags, fd, offset)
-    if start == -1:
+    return _checked(_mmap(0, length, protect, flags, fd, offset))
+
+
+def _checked(result: int) -> int:
+    """The result of a system call; raises OSError for -1."""
+    if result == -1:
         raise OSError(_ffi.errno, os.strerror(_ffi.errno))
-    return start
+    return result
 
 
 def unmap_pages(address: int, length: int) -> None:
@@ -129,10 +138,7 @@ def duplicate(fd: int, lowest: int) -> int:
 
     Python's module fcntl does the same, and may be a library, which would have to be loaded first.
     """
-    copy: int = _fcntl(fd, _F_DUPFD_CLOEXEC, lowest)
-    if copy == -1:
-        raise OSError(_ffi.errno, os.strerror(_ffi.errno))
-    return copy
+    return _checked(_fcntl(fd, _F_DUPFD_CLOEXEC, lowest))
 
 
 class with_variable:  # noqa: N801 - reads as a statement
@@ -197,15 +203,14 @@ class _OwnPages:
     def __init__(self, length: int, start_huge: bool) -> None:
         self.address, self._length = 0, length
         whole = length + _HUGE_PAGE
-        try:
-            if start_huge and (start := self._mapped(whole)):
-                self.address = (start + _HUGE_PAGE - 1) & -_HUGE_PAGE
-                self._give_back(start, self.address)
-                self._give_back(self.address + length, start + whole)
-            else:
-                self.address = map_pages(length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
-        except OSError:
-            raise MemoryError from None
+        if start_huge and (start := self._mapped(whole)):
+            self.address = (start + _HUGE_PAGE - 1) & -_HUGE_PAGE
+            self._give_back(start, self.address)
+            self._give_back(self.address + length, start + whole)
+        else:
+            self.address = self._mapped(length)
+        if not self.address:
+            raise MemoryError
 
     @staticmethod
     def _mapped(length: int) -> int:

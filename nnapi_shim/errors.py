@@ -2,7 +2,7 @@
 
 from _thread import _local
 
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hints import Any, NamedTuple
 
 
@@ -14,11 +14,14 @@ class Place(NamedTuple):
     name: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"{self.name} ({self.kind} {self.number})"
-            if self.name
-            else f"{self.kind} {self.number}"
-        )
+        which = f"{self.kind} {self.number}"
+        return f"{self.name} ({which})" if self.name else which
+
+
+def operation_place(type: int, number: int) -> Place:
+    """An operation of a model, also one of an extension: `ADD` 4, `extension 0x10001` 5."""
+    name = type.name if isinstance(type, OperationType) else f"extension {type:#x}"
+    return Place("operation", number, name)
 
 
 Where = str | Place
@@ -121,6 +124,16 @@ def bad_state(message: str, rule: str) -> NnapiError:
 def op_failed(message: str, rule: str) -> NnapiError:
     """A value or shape that an operation rejects when it executes."""
     return NnapiError(ResultCode.OP_FAILED, message, rule)
+
+
+def unexpected_null(message: str, rule: str) -> NnapiError:
+    """A pointer that is NULL."""
+    return NnapiError(ResultCode.UNEXPECTED_NULL, message, rule)
+
+
+def unmappable(message: str, rule: str) -> NnapiError:
+    """A memory that cannot be mapped."""
+    return NnapiError(ResultCode.UNMAPPABLE, message, rule)
 
 
 _last = _local()

@@ -5,8 +5,7 @@ number is no valid user-space address, so a foreign pointer is never accepted as
 freed handle is distinguished from one that was never issued.
 """
 
-from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.errors import NnapiError, bad_data, unexpected_null
 from nnapi_shim.hints import Generic, TypeVar
 
 T = TypeVar("T")
@@ -61,10 +60,9 @@ class HandleTable(dict[int, T], Generic[T]):
 
     def _diagnosis(self, handle: int) -> NnapiError:
         if handle == 0:
-            return NnapiError(ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL", "handle.null")
-        number, serial = (handle >> _KIND_SHIFT) & 0x7F, handle & _SERIAL_MASK
-        other = _tables.get(number) if handle >> 63 else None
-        if other is None or not other.issued(serial):
+            return unexpected_null(f"{self.kind} is NULL", "handle.null")
+        other, _ = kind_of(handle)
+        if other is None:
             return bad_data(
                 f"{self.kind} {handle:#x} is not a handle of this library", "handle.unknown"
             )

@@ -276,34 +276,7 @@ CAPTURE = Setting(
     "capture",
 )
 
-SETTINGS = (
-    LOG,
-    ENABLED_DEVICES,
-    PARTITION,
-    CPU_ONLY,
-    VLOG,
-    LINT,
-    BREAK,
-    TIER,
-    THREADS,
-    KERNELS,
-    JIT,
-    PASSES,
-    DRIVERS,
-    DRIVER_TIMEOUT,
-    DRIVER_LOAD_TIMEOUT,
-    STATE,
-    CONFIG,
-    CONFIG_HOME,
-    HOME,
-    PYTHON,
-    ASSETS,
-    LOG_PRIORITY,
-    ANDROID_API,
-    PROPERTIES,
-    TRACE,
-    CAPTURE,
-)
+SETTINGS = tuple([item for item in globals().values() if isinstance(item, Setting)])
 
 
 def config_file() -> str:

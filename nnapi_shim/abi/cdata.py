@@ -8,10 +8,9 @@ from functools import partial
 from struct import Struct
 
 from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
-from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.errors import bad_data, unexpected_null
 from nnapi_shim.hints import Any
-from nnapi_shim.runtime.argument import ArgumentType
+from nnapi_shim.runtime.operand_type import checked_type
 
 ffi: Any = None
 """The ffi of the C API; set when the library attaches."""
@@ -29,18 +28,14 @@ def not_null(**pointers: int) -> None:
     """Raise UNEXPECTED_NULL naming the pointers that are NULL."""
     missing = [name for name, pointer in pointers.items() if not pointer]
     if missing:
-        raise NnapiError(
-            ResultCode.UNEXPECTED_NULL, f"{' and '.join(missing)} NULL", "argument.null"
-        )
+        raise unexpected_null(f"{' and '.join(missing)} NULL", "argument.null")
 
 
 def not_null_with_length(pointer: int, length: int, name: str) -> None:
     """Raise UNEXPECTED_NULL for a NULL buffer with a length."""
     if not pointer and length:
-        raise NnapiError(
-            ResultCode.UNEXPECTED_NULL,
-            f"{name} is NULL and its length {length}",
-            "argument.null-with-length",
+        raise unexpected_null(
+            f"{name} is NULL and its length {length}", "argument.null-with-length"
         )
 
 
@@ -144,7 +139,7 @@ def argument_type(pointer: int) -> Any:
     """A reader for the optional operand type of an argument, called when it is validated."""
     if not pointer:
         return None
-    return lambda: ArgumentType(*operand_type(pointer))
+    return lambda: checked_type(*operand_type(pointer))[1]
 
 
 def channel_quant(pointer: int) -> tuple[int, Sequence[float] | None]:

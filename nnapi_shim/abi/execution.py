@@ -13,8 +13,7 @@ from nnapi_shim.abi.cdata import (
 )
 from nnapi_shim.abi.fast_path import publish
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
-from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.errors import bad_data, unexpected_null
 from nnapi_shim.runtime.execution import UNKNOWN_DURATION, Execution
 
 
@@ -169,8 +168,7 @@ def ANeuralNetworksExecution_startComputeWithDependencies(
     waited_for = []
     for at, handle in enumerate(pointers(dependencies, num_dependencies)):
         if not handle:
-            raise NnapiError(
-                ResultCode.UNEXPECTED_NULL,
+            raise unexpected_null(
                 f"dependency {at} of the list is NULL",
                 "execution.start-compute-with-dependencies.null-event",
             )

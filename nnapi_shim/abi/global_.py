@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, store, store_handle
 from nnapi_shim.abi.tables import device_handles, devices
-from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.errors import bad_data, unexpected_null
 from nnapi_shim.hal.interfaces import IDevice
 
 
@@ -49,11 +48,7 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     by_handle: dict[int, IDevice] = {}
     for position, handle in enumerate(handles):
         if not handle:
-            raise NnapiError(
-                ResultCode.UNEXPECTED_NULL,
-                f"device {position} of the list is NULL",
-                "device.list.null",
-            )
+            raise unexpected_null(f"device {position} of the list is NULL", "device.list.null")
         if handle in by_handle:
             raise bad_data(f"device {position} stands in the list twice", "device.list.twice")
         by_handle[handle] = devices[handle]

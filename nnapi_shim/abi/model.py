@@ -139,10 +139,7 @@ def ANeuralNetworksModel_getExtensionOperandType(
     model, extensionName, operandCodeWithinExtension, type
 ):
     """The operand type of an extension, as a number of this process."""
-    not_null(model=model, extensionName=extensionName, type=type)
-    models[model]
-    store("int32_t *", type, extension.prefixed(string(extensionName), operandCodeWithinExtension))
-    return NO_ERROR
+    return _extension_type(model, extensionName, operandCodeWithinExtension, type)
 
 
 @exported
@@ -150,11 +147,13 @@ def ANeuralNetworksModel_getExtensionOperationType(
     model, extensionName, operationCodeWithinExtension, type
 ):
     """The operation type of an extension, as a number of this process."""
+    return _extension_type(model, extensionName, operationCodeWithinExtension, type)
+
+
+def _extension_type(model, extensionName, code, type):
     not_null(model=model, extensionName=extensionName, type=type)
     models[model]
-    store(
-        "int32_t *", type, extension.prefixed(string(extensionName), operationCodeWithinExtension)
-    )
+    store("int32_t *", type, extension.prefixed(string(extensionName), code))
     return NO_ERROR
 
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
@@ -353,12 +352,7 @@ class Compilation:
     def __enter__(self) -> "Compilation":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

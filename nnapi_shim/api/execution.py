@@ -1,7 +1,6 @@
 """Execution: the arguments and results of a run, call by call as in C."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Protocol
 
 from nnapi_shim.api.argument import Argument
@@ -13,9 +12,9 @@ from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
-from nnapi_shim.runtime.argument import ArgumentType
 from nnapi_shim.runtime.compilation import Compilation as RuntimeCompilation
 from nnapi_shim.runtime.event import Event
+from nnapi_shim.runtime.operand_type import checked_type
 
 
 class Executable(Protocol):
@@ -86,13 +85,13 @@ class Execution:
         execution.set_argument(
             "input",
             index,
-            lambda: ArgumentType(
+            lambda: checked_type(
                 argument.type,
                 array.shape or None,
                 array.ndim,
                 argument.scale,
                 argument.zero_point,
-            ),
+            )[1],
             address(array),
             array.nbytes,
         )
@@ -179,12 +178,7 @@ class Execution:
     def __enter__(self) -> "Execution":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

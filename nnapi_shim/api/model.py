@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -235,20 +234,12 @@ class Model(ModelCalls, Methods):
         Model.__init__(model)
         item = model._model = pickling.restored(state)
         assert item.part is not None
-        for index, restored_operand in enumerate(model.operands):
-            operand = Operand(
-                index,
-                restored_operand.type,
-                restored_operand.dimensions,
-                restored_operand.scale,
-                restored_operand.zero_point,
-            )
-            operand.name, operand.is_omitted = restored_operand.name, restored_operand.is_omitted
-            operand.channel_quant = restored_operand.channel_quant
+        for it in model.operands:
+            operand = Operand(it.index, it.type, it.dimensions, it.scale, it.zero_point)
+            operand.name, operand.is_omitted = it.name, it.is_omitted
+            operand.channel_quant = it.channel_quant
             model._operands.append(operand)
-        model._inputs = [
-            model._operands[restored_operand.index] for restored_operand in model.input_operands
-        ]
+        model._inputs = [model._operands[it.index] for it in model.input_operands]
         model._has_outputs = True
         model._carried = carried
         return model
@@ -261,12 +252,7 @@ class Model(ModelCalls, Methods):
     def __enter__(self) -> "Model":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self.close()
         elif self._model is not None and self._model.state == "building":

@@ -24,11 +24,8 @@ def unknown(what: str, value: object, names: list[str], meant: str = "") -> Nnap
 
     meant: the only similar name, if the caller knows it.
     """
-    close = (
-        [meant]
-        if meant
-        else close_to(value.__name__ if isinstance(value, type) else str(value), names)
-    )
+    text = value.__name__ if isinstance(value, type) else str(value)
+    close = [meant] if meant else close_to(text, names)
     if close:
         hint = f"did you mean {' or '.join(close)}?"
     elif len(names) <= 8:

@@ -7,6 +7,7 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import Place, bad_data
+from nnapi_shim.hal.types import combined
 
 
 class Carried(NamedTuple):
@@ -66,12 +67,8 @@ def _require_same(input_view: OperandView, output_view: OperandView) -> None:
     def kind(operand: OperandView) -> tuple[Any, ...]:
         return operand.type, operand.scale, operand.zero_point, operand.channel_quant
 
-    one, other = input_view.dimensions, output_view.dimensions
-    fits = not (one and other) or (
-        len(one) == len(other)
-        and all(a == b or not (a and b) for a, b in zip(one, other, strict=True))
-    )
-    if kind(input_view) != kind(output_view) or not fits:
+    merged = combined(input_view.dimensions, output_view.dimensions)
+    if kind(input_view) != kind(output_view) or merged is None:
         raise bad_data(
             f"operand {output_view.index} {output_view} cannot become "
             f"operand {input_view.index} {input_view}; "

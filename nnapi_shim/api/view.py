@@ -5,14 +5,14 @@ Constants are read-only numpy arrays that share the model's memory.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim import address
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.html import html_table
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
@@ -157,8 +157,7 @@ class OperationView:
     @property
     def name(self) -> str:
         """CONV_2D and the like; "extension 0x10001" for an extension operation."""
-        kind = self.type
-        return kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
+        return operation_place(self.type, self.number).name
 
     def __repr__(self) -> str:
         inputs, outputs = (
@@ -220,32 +219,25 @@ def _numbered(kind: str, operands: Sequence[OperandView]) -> tuple[str, ...]:
     return tuple(f"{kind} {at}" for at in range(len(operands)))
 
 
-class _Source(NamedTuple):
-    """The source of a graph: a model under construction, or a finished one."""
-
-    operands: Sequence[Any]
-    operations: Sequence[hal.Operation]
-    inputs: Sequence[int]
-    outputs: Sequence[int]
-
-
 class GraphView:
     """A graph: that of a model, or one that IF or WHILE refers to."""
 
     def __init__(self, model: Draft | Part, names: Mapping[int, str] | None = None) -> None:
         self._of = model
         self._referenced: dict[int, GraphView] = {}
+        operands: Sequence[Any]
+        operations: Sequence[hal.Operation]
+        inputs: Sequence[int]
+        outputs: Sequence[int]
         if isinstance(model, Part):
-            main = model.own.main
-            source = _Source(
-                main.operands, main.operations, main.input_indexes, main.output_indexes
-            )
+            operands, operations, inputs, outputs = model.own.main
         else:
-            source = _Source(model.operands, model.operations, model.inputs, model.outputs)
+            operands, operations = model.operands, model.operations
+            inputs, outputs = model.inputs, model.outputs
         operand_names = names or {}
         self.operands = tuple(
             OperandView(self, index, operand, operand_names.get(index, ""))
-            for index, operand in enumerate(source.operands)
+            for index, operand in enumerate(operands)
         )
         """All operands, by their numbers."""
         get = self.operands.__getitem__
@@ -253,11 +245,11 @@ class GraphView:
             OperationView(
                 item.number, item.type, tuple(map(get, item.inputs)), tuple(map(get, item.outputs))
             )
-            for item in source.operations
+            for item in operations
         )
         """All operations; those of a finished model in execution order."""
-        self.input_operands = tuple(map(get, source.inputs))
-        self.output_operands = tuple(map(get, source.outputs))
+        self.input_operands = tuple(map(get, inputs))
+        self.output_operands = tuple(map(get, outputs))
 
     @cached_property
     def producers(self) -> Mapping[int, OperationView]:

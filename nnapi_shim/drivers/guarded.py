@@ -6,6 +6,7 @@ from math import prod
 
 from nnapi_shim.drivers.versioned.answer import guarded, shown
 from nnapi_shim.errors import op_failed
+from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     DeviceType,
     ErrorStatus,
@@ -16,17 +17,6 @@ from nnapi_shim.hal.enums import (
 )
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
-from nnapi_shim.hal.types import (
-    CacheHandles,
-    Capabilities,
-    Dimensions,
-    ExecutionResult,
-    Extension,
-    ExtensionOperandType,
-    Model,
-    OutputShape,
-    Request,
-)
 from nnapi_shim.hints import Any, NamedTuple
 
 
@@ -40,47 +30,47 @@ class GuardedDevice:
         self.type: DeviceType = device.type
         self.feature_level: FeatureLevel = device.feature_level
         self._device = device
-        self._extensions: tuple[Extension, ...] = ()
+        self._extensions: tuple[hal.Extension, ...] = ()
         get: Callable[[], Any] | None = getattr(device, "getSupportedExtensions", None)
         if get is not None:
             ask = get
-            what = self._what("getSupportedExtensions")
-            self._extensions = guarded(what, lambda: _extensions(ask()))
+            self._extensions = self._guarded("getSupportedExtensions", lambda: _extensions(ask()))
 
-    def _what(self, method: str) -> str:
-        return f"{self.name}.{method}"
+    def _guarded(self, method: str, call: Callable[[], Any]) -> Any:
+        return guarded(f"{self.name}.{method}", call)
 
-    def getSupportedExtensions(self) -> tuple[Extension, ...]:
+    def getSupportedExtensions(self) -> tuple[hal.Extension, ...]:
         """As IExtendedDevice."""
         return self._extensions
 
-    def getCapabilities(self) -> Capabilities:
+    def getCapabilities(self) -> hal.Capabilities:
         """As IDevice."""
-        what = self._what("getCapabilities")
-        capabilities: Capabilities = guarded(
-            what, lambda: _capabilities(self._device.getCapabilities())
+        ask = self._device.getCapabilities
+        capabilities: hal.Capabilities = self._guarded(
+            "getCapabilities", lambda: _capabilities(ask())
         )
         return capabilities
 
-    def getSupportedOperations(self, model: Model) -> list[bool]:
+    def getSupportedOperations(self, model: hal.Model) -> list[bool]:
         """As IDevice."""
-        ask, what = self._device.getSupportedOperations, self._what("getSupportedOperations")
-        answers: list[bool] = guarded(what, lambda: _answers(ask(model), model))
+        ask = self._device.getSupportedOperations
+        answers: list[bool] = self._guarded(
+            "getSupportedOperations", lambda: _answers(ask(model), model)
+        )
         return answers
 
     def prepareModel(
         self,
-        model: Model,
+        model: hal.Model,
         preference: ExecutionPreference,
         priority: Priority,
         deadline_ns: int | None,
-        cache: CacheHandles | None,
+        cache: hal.CacheHandles | None,
     ) -> "GuardedPreparedModel":
         """As IDevice."""
         prepare = self._device.prepareModel
-        what = self._what("prepareModel")
-        prepared = guarded(
-            what,
+        prepared = self._guarded(
+            "prepareModel",
             lambda: _with_methods(
                 prepare(model, preference, priority, deadline_ns, cache), IPreparedModel, _PREPARED
             ),
@@ -89,15 +79,15 @@ class GuardedDevice:
 
     def wait(self) -> None:
         """As IDevice."""
-        guarded(self._what("wait"), self._device.wait)
+        self._guarded("wait", self._device.wait)
 
 
-def _answers(answers: Any, model: Model) -> list[bool]:
+def _answers(answers: Any, model: hal.Model) -> list[bool]:
     """The answers as booleans; reads at most one more than the number of operations."""
     return [bool(answer) for answer in islice(answers, len(model.main.operations) + 1)]
 
 
-def _extensions(answer: Any) -> tuple[Extension, ...]:
+def _extensions(answer: Any) -> tuple[hal.Extension, ...]:
     listed = tuple(answer)
     if not all(map(_is_extension, listed)):
         raise op_failed(
@@ -110,11 +100,11 @@ def _extensions(answer: Any) -> tuple[Extension, ...]:
 
 def _is_extension(answer: Any) -> bool:
     return (
-        isinstance(answer, Extension)
+        isinstance(answer, hal.Extension)
         and isinstance(answer.name, str)
         and isinstance(answer.operand_types, tuple | list)
         and all(
-            isinstance(known, ExtensionOperandType)
+            isinstance(known, hal.ExtensionOperandType)
             and _is_number(known.type, 0, 1 << 16)
             and _is_number(known.byte_size, 1, MAX_BYTES)
             for known in answer.operand_types
@@ -139,8 +129,8 @@ def _with_methods(answer: Any, interface: type, names: Sequence[str]) -> Any:
     return answer
 
 
-def _capabilities(answer: Any) -> Capabilities:
-    if not isinstance(answer, Capabilities) or not _are_numbers(answer):
+def _capabilities(answer: Any) -> hal.Capabilities:
+    if not isinstance(answer, hal.Capabilities) or not _are_numbers(answer):
         raise op_failed(
             f"the answer is {shown(answer)}; it must be Capabilities with numbers",
             "driver.answer.capabilities",
@@ -148,7 +138,7 @@ def _capabilities(answer: Any) -> Capabilities:
     return answer
 
 
-def _are_numbers(answer: Capabilities) -> bool:
+def _are_numbers(answer: hal.Capabilities) -> bool:
     return isinstance(answer.operand_performance, dict) and all(
         isinstance(figures, tuple)
         and len(figures) == 2
@@ -162,11 +152,11 @@ class Output(NamedTuple):
     """The known properties of an output before a run; a result must match them."""
 
     type: OperandType
-    dimensions: Dimensions
+    dimensions: hal.Dimensions
     length: int | None
     """Size of its buffer in bytes; None if it needs none."""
 
-    def bytes_of(self, shape: OutputShape) -> int | None:
+    def bytes_of(self, shape: hal.OutputShape) -> int | None:
         """The required size in bytes; None for types of unknown element size."""
         size = ELEMENT_BYTES.get(self.type)
         if size is None or self.length is None or self.type is OperandType.OEM_SCALAR:
@@ -177,14 +167,14 @@ class Output(NamedTuple):
 class GuardedPreparedModel:
     """As IPreparedModel."""
 
-    def __init__(self, name: str, model: Model, prepared: IPreparedModel) -> None:
+    def __init__(self, name: str, model: hal.Model, prepared: IPreparedModel) -> None:
         self._name = name
         self._prepared = prepared
         main = model.main
         self._outputs = [main.operands[index] for index in main.output_indexes]
 
     def createReusableExecution(
-        self, request: Request, measure: bool, loop_timeout_ns: int
+        self, request: hal.Request, measure: bool, loop_timeout_ns: int
     ) -> "GuardedExecution":
         """As IPreparedModel."""
         create = self._prepared.createReusableExecution
@@ -197,17 +187,17 @@ class GuardedPreparedModel:
         return GuardedExecution(self._name, execution, self._known(request))
 
     def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
+        self, request: hal.Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
+    ) -> hal.ExecutionResult:
         """As IPreparedModel."""
         execute, known = self._prepared.execute, self._known(request)
-        result: ExecutionResult = guarded(
+        result: hal.ExecutionResult = guarded(
             f"{self._name}.execute",
             lambda: _result(execute(request, measure, deadline_ns, loop_timeout_ns), known),
         )
         return result
 
-    def _known(self, request: Request) -> list[Output]:
+    def _known(self, request: hal.Request) -> list[Output]:
         return [
             Output(
                 operand.type,
@@ -226,17 +216,17 @@ class GuardedExecution:
         self._execution = execution
         self._known = known
 
-    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+    def compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         """As IExecution."""
         run, known = self._execution.compute, self._known
         what = f"{self._name}.compute"
-        result: ExecutionResult = guarded(what, lambda: _result(run(deadline_ns), known))
+        result: hal.ExecutionResult = guarded(what, lambda: _result(run(deadline_ns), known))
         return result
 
 
-def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
+def _result(result: Any, known: Sequence[Output]) -> hal.ExecutionResult:
     """A validated result; raises OP_FAILED, and any exception of the driver's own objects."""
-    if not isinstance(result, ExecutionResult):
+    if not isinstance(result, hal.ExecutionResult):
         raise op_failed(
             f"the answer is {shown(result)}; it must be an ExecutionResult",
             "driver.answer.execution-result",
@@ -278,12 +268,12 @@ def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
 
 
 def _is_shape(answer: Any) -> bool:
-    return isinstance(answer, OutputShape) and all(
+    return isinstance(answer, hal.OutputShape) and all(
         _is_number(size, 0, MAX_BYTES + 1) for size in answer.dimensions
     )
 
 
-def _fits(shape: OutputShape, output: Output) -> bool:
+def _fits(shape: hal.OutputShape, output: Output) -> bool:
     """Whether dimensions match the known declared ones."""
     declared = output.dimensions
     return not declared or (

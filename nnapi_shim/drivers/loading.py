@@ -9,14 +9,11 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import AbstractContextManager
 
 from nnapi_shim.drivers.adoption import Found
-from nnapi_shim.drivers.versioned.answer import guarded, time_limit_ns
+from nnapi_shim.drivers.versioned.answer import LONGEST_WAIT_S, guarded, time_limit_ns
 from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT
-
-_LONGEST_WAIT_S = 1e8
-"""Upper limit of a lock's timeout."""
 
 
 def loaded(entry: Found, around: AbstractContextManager[None]) -> IDevice:
@@ -26,7 +23,7 @@ def loaded(entry: Found, around: AbstractContextManager[None]) -> IDevice:
     NNAPI_SHIM_DRIVER_LOAD_TIMEOUT; the thread continues, and its result is dropped.
     """
     limit = time_limit_ns(DRIVER_LOAD_TIMEOUT)
-    seconds = -1.0 if limit is None else min(limit / 1e9, _LONGEST_WAIT_S)
+    seconds = -1.0 if limit is None else min(limit / 1e9, LONGEST_WAIT_S)
     what = f"loading {entry.module} of {entry.name}"
     made: list[IDevice | NnapiError] = []
     ended = allocate_lock()

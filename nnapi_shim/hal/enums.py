@@ -161,6 +161,12 @@ class OperationType(IntEnum):
     OEM_OPERATION = 10000
 
 
+def operations_up_to(last: int, module: str) -> type[IntEnum]:
+    """The enumeration OperationType of an older HAL, which has no operations above a code."""
+    known = {it.name: it.value for it in OperationType if it <= last or it.name.startswith("OEM_")}
+    return IntEnum("OperationType", known, module=module)  # type: ignore[return-value]
+
+
 class FuseCode(IntEnum):
     """Activation fused to the end of an operation."""
 

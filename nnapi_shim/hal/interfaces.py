@@ -8,24 +8,12 @@ from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, 
 from nnapi_shim.hal.types import (
     CacheHandles,
     Capabilities,
-    Dimensions,
     ExecutionResult,
     Extension,
     Model,
     Request,
-    Timing,
 )
 from nnapi_shim.hints import Protocol
-
-
-class IBuffer(Protocol):
-    """Memory that a device allocated for the roles of a descriptor."""
-
-    def copyTo(self, address: int, length: int) -> None:
-        """Write the contents to `length` bytes at `address`."""
-
-    def copyFrom(self, address: int, length: int, dimensions: Dimensions) -> None:
-        """Read the contents, with these dimensions, from `length` bytes at `address`."""
 
 
 class IExecution(Protocol):
@@ -50,6 +38,8 @@ class IPreparedModel(Protocol):
         self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
     ) -> ExecutionResult:
         """Bind `request` and run it once."""
+        execution = self.createReusableExecution(request, measure, loop_timeout_ns)
+        return execution.compute(deadline_ns)
 
 
 class IDevice(Protocol):
@@ -92,14 +82,3 @@ class IExtendedDevice(IDevice, Protocol):
 
     def getSupportedExtensions(self) -> tuple[Extension, ...]:
         """The supported extensions; constant."""
-
-
-__all__ = [
-    "CacheHandles",
-    "IBuffer",
-    "IDevice",
-    "IExecution",
-    "IExtendedDevice",
-    "IPreparedModel",
-    "Timing",
-]

@@ -1,6 +1,6 @@
 """Builds partitions of a model: renumbers operations, copies constants, memories and graphs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
@@ -80,6 +80,36 @@ class Contents:
             operands = self._source.referenced[number].operands
             rest += [other.location.offset for other in operands if other.lifetime is L.SUBGRAPH]
         return needed
+
+    def graph(
+        self,
+        used: Sequence[int],
+        items: Sequence[Operation],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        added: Sequence[Operand] = (),
+    ) -> Subgraph:
+        """The graph of these operations.
+
+        used: the operands, by their indexes in the main graph of the source. added: operands
+        behind these, the inputs -1 and so on.
+        """
+        main = self._source.main
+        new_index = {index: at for at, index in enumerate(used)}
+        new_index |= {-1 - at: len(used) + at for at in range(len(added))}
+        lifetimes = dict.fromkeys([i for item in items for i in item.outputs], L.TEMPORARY_VARIABLE)
+        lifetimes |= dict.fromkeys(inputs, L.SUBGRAPH_INPUT)
+        lifetimes |= dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
+        operands = [self.moved(main.operands[index]) for index in used]
+        for at, index in enumerate(used):
+            if index in lifetimes:
+                operands[at] = operands[at]._replace(lifetime=lifetimes[index])
+        return Subgraph(
+            (*operands, *added),
+            tuple([renumbered(item, new_index) for item in items]),
+            tuple([new_index[index] for index in inputs]),
+            tuple([new_index[index] for index in outputs]),
+        )
 
     def model(self, main: Subgraph) -> Model:
         """The partition as a model."""

@@ -1,34 +1,9 @@
 """Element sizes, scalar kinds and the quantized ranges of the operand types."""
 
-from struct import unpack
+from struct import calcsize, unpack
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hints import Any
-
-ELEMENT_BYTES: dict[int, int] = {
-    T.FLOAT32: 4,
-    T.INT32: 4,
-    T.UINT32: 4,
-    T.TENSOR_FLOAT32: 4,
-    T.TENSOR_INT32: 4,
-    T.TENSOR_QUANT8_ASYMM: 1,
-    T.BOOL: 1,
-    T.TENSOR_QUANT16_SYMM: 2,
-    T.TENSOR_FLOAT16: 2,
-    T.TENSOR_BOOL8: 1,
-    T.FLOAT16: 2,
-    T.TENSOR_QUANT8_SYMM_PER_CHANNEL: 1,
-    T.TENSOR_QUANT16_ASYMM: 2,
-    T.TENSOR_QUANT8_SYMM: 1,
-    T.TENSOR_QUANT8_ASYMM_SIGNED: 1,
-    T.MODEL: 0,
-    T.OEM_SCALAR: 0,
-    T.TENSOR_OEM_BYTE: 1,
-}
-"""Bytes per element. Extension types are added at their first use in a model."""
-
-SCALARS: set[int] = {T.FLOAT32, T.INT32, T.UINT32, T.BOOL, T.FLOAT16, T.MODEL, T.OEM_SCALAR}
-"""Types without dimensions. Extension types are added as in ELEMENT_BYTES."""
 
 STRUCT_CODES = {
     T.FLOAT32: "f",
@@ -48,6 +23,17 @@ STRUCT_CODES = {
     T.TENSOR_QUANT16_ASYMM: "H",
 }
 """Format character of one element for the module struct."""
+
+ELEMENT_BYTES: dict[int, int] = {
+    **{type: calcsize(code) for type, code in STRUCT_CODES.items()},
+    T.MODEL: 0,
+    T.OEM_SCALAR: 0,
+    T.TENSOR_OEM_BYTE: 1,
+}
+"""Bytes per element. Extension types are added at their first use in a model."""
+
+SCALARS: set[int] = {T.FLOAT32, T.INT32, T.UINT32, T.BOOL, T.FLOAT16, T.MODEL, T.OEM_SCALAR}
+"""Types without dimensions. Extension types are added as in ELEMENT_BYTES."""
 
 QUANTIZED_RANGE = {
     T.TENSOR_QUANT8_ASYMM: (0, 255),

@@ -200,6 +200,19 @@ class Capabilities(NamedTuple):
     while_performance: PerformanceInfo
 
 
+def dependencies(operations: Sequence[Operation]) -> tuple[list[int], list[list[int]]]:
+    """For each operation, how many others write its inputs, and the positions of its readers."""
+    writer = {index: at for at, item in enumerate(operations) for index in item.outputs}
+    waits_for: list[int] = []
+    readers: list[list[int]] = [[] for _ in operations]
+    for at, item in enumerate(operations):
+        sources = {writer[index] for index in item.inputs if index in writer}
+        waits_for.append(len(sources))
+        for source in sources:
+            readers[source].append(at)
+    return waits_for, readers
+
+
 def within_extension(model: Model, type: int) -> tuple[str, int]:
     """Name of the extension and code there of an operand or operation type; ("", type) if none."""
     prefix = (type >> 16) & 0xFFFF
@@ -218,6 +231,15 @@ def same_for_all(performance: PerformanceInfo) -> Capabilities:
 def element_count(dimensions: Dimensions) -> int:
     """Number of elements; 0 when a dimension is 0."""
     return prod(dimensions)
+
+
+def combined(one: Dimensions, other: Dimensions) -> Dimensions | None:
+    """Merge known and unknown dimensions; None if they contradict each other."""
+    if not one or not other:
+        return one or other
+    if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):
+        return None
+    return tuple([a or b for a, b in zip(one, other, strict=True)])
 
 
 def is_known(type: OperandType, dimensions: Dimensions) -> bool:

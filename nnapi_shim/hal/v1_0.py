@@ -6,8 +6,18 @@ several values in HIDL returns a tuple.
 
 from enum import IntEnum
 
+from nnapi_shim.hal import enums
 from nnapi_shim.hal.types import Pool
-from nnapi_shim.hints import NamedTuple, Protocol
+from nnapi_shim.hints import TYPE_CHECKING, NamedTuple, Protocol
+
+ErrorStatus = enums.ErrorStatus
+FusedActivationFunc = enums.FuseCode
+
+if TYPE_CHECKING:
+    OperationType = enums.OperationType
+else:
+    OperationType = enums.operations_up_to(28, __name__)
+    """The operations of feature level 1."""
 
 
 class OperandType(IntEnum):
@@ -21,50 +31,6 @@ class OperandType(IntEnum):
     TENSOR_QUANT8_ASYMM = 5
     OEM = 10000
     TENSOR_OEM_BYTE = 10001
-
-
-class OperationType(IntEnum):
-    """The operations of feature level 1."""
-
-    ADD = 0
-    AVERAGE_POOL_2D = 1
-    CONCATENATION = 2
-    CONV_2D = 3
-    DEPTHWISE_CONV_2D = 4
-    DEPTH_TO_SPACE = 5
-    DEQUANTIZE = 6
-    EMBEDDING_LOOKUP = 7
-    FLOOR = 8
-    FULLY_CONNECTED = 9
-    HASHTABLE_LOOKUP = 10
-    L2_NORMALIZATION = 11
-    L2_POOL_2D = 12
-    LOCAL_RESPONSE_NORMALIZATION = 13
-    LOGISTIC = 14
-    LSH_PROJECTION = 15
-    LSTM = 16
-    MAX_POOL_2D = 17
-    MUL = 18
-    RELU = 19
-    RELU1 = 20
-    RELU6 = 21
-    RESHAPE = 22
-    RESIZE_BILINEAR = 23
-    RNN = 24
-    SOFTMAX = 25
-    SPACE_TO_DEPTH = 26
-    SVDF = 27
-    TANH = 28
-    OEM_OPERATION = 10000
-
-
-class FusedActivationFunc(IntEnum):
-    """Activation at the end of an operation."""
-
-    NONE = 0
-    RELU = 1
-    RELU1 = 2
-    RELU6 = 3
 
 
 class OperandLifeTime(IntEnum):
@@ -85,16 +51,6 @@ class DeviceStatus(IntEnum):
     BUSY = 1
     OFFLINE = 2
     UNKNOWN = 3
-
-
-class ErrorStatus(IntEnum):
-    """Outcome of a call or of its asynchronous work."""
-
-    NONE = 0
-    DEVICE_UNAVAILABLE = 1
-    GENERAL_FAILURE = 2
-    OUTPUT_INSUFFICIENT_SIZE = 3
-    INVALID_ARGUMENT = 4
 
 
 class PerformanceInfo(NamedTuple):

@@ -1,62 +1,16 @@
 """HAL 1.1 (feature level 2): its changes to HAL 1.0."""
 
-from enum import IntEnum
-
-from nnapi_shim.hal import v1_0
+from nnapi_shim.hal import enums, v1_0
 from nnapi_shim.hal.types import Pool
-from nnapi_shim.hints import NamedTuple, Protocol
+from nnapi_shim.hints import TYPE_CHECKING, NamedTuple, Protocol
 
+ExecutionPreference = enums.ExecutionPreference
 
-class OperationType(IntEnum):
+if TYPE_CHECKING:
+    OperationType = enums.OperationType
+else:
+    OperationType = enums.operations_up_to(37, __name__)
     """The operations of feature levels 1 and 2."""
-
-    ADD = 0
-    AVERAGE_POOL_2D = 1
-    CONCATENATION = 2
-    CONV_2D = 3
-    DEPTHWISE_CONV_2D = 4
-    DEPTH_TO_SPACE = 5
-    DEQUANTIZE = 6
-    EMBEDDING_LOOKUP = 7
-    FLOOR = 8
-    FULLY_CONNECTED = 9
-    HASHTABLE_LOOKUP = 10
-    L2_NORMALIZATION = 11
-    L2_POOL_2D = 12
-    LOCAL_RESPONSE_NORMALIZATION = 13
-    LOGISTIC = 14
-    LSH_PROJECTION = 15
-    LSTM = 16
-    MAX_POOL_2D = 17
-    MUL = 18
-    RELU = 19
-    RELU1 = 20
-    RELU6 = 21
-    RESHAPE = 22
-    RESIZE_BILINEAR = 23
-    RNN = 24
-    SOFTMAX = 25
-    SPACE_TO_DEPTH = 26
-    SVDF = 27
-    TANH = 28
-    BATCH_TO_SPACE_ND = 29
-    DIV = 30
-    MEAN = 31
-    PAD = 32
-    SPACE_TO_BATCH_ND = 33
-    SQUEEZE = 34
-    STRIDED_SLICE = 35
-    SUB = 36
-    TRANSPOSE = 37
-    OEM_OPERATION = 10000
-
-
-class ExecutionPreference(IntEnum):
-    """Optimization goal of a prepared model."""
-
-    LOW_POWER = 0
-    FAST_SINGLE_ANSWER = 1
-    SUSTAINED_SPEED = 2
 
 
 class Capabilities(NamedTuple):

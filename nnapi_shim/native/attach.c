@@ -34,10 +34,9 @@ static bool is_of_this_version(void)
     else if (!same)
         nn_fail("the library is version " NN_VERSION " and the Python package %s version %s; "
                 "install one of them again, or remove the one that is too many", where, version);
-    PyObject *const objects[] = {package, text, file};
-    for (int i = 0; i < 3; i++)
-        if (objects[i] != NULL)
-            py->Py_DecRef(objects[i]);
+    nn_drop(package);
+    nn_drop(text);
+    nn_drop(file);
     return same;
 }
 
@@ -56,10 +55,8 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");
-    if (table != NULL)
-        py->Py_DecRef(table);
-    if (abi != NULL)
-        py->Py_DecRef(abi);
+    nn_drop(table);
+    nn_drop(abi);
     return calls;
 }
 
@@ -70,10 +67,9 @@ bool nn_is_importing(void)
     const struct nn_libpython *py = nn_py();
     PyObject *answer = process != NULL ? py->PyObject_CallMethod(process, "is_importing", NULL) : NULL;
     const bool is_importing = answer != NULL && py->PyLong_AsVoidPtr(answer) != NULL;
-    if (answer != NULL)
-        py->Py_DecRef(answer);
-    else
+    if (answer == NULL)
         py->PyErr_Clear();
+    nn_drop(answer);
     return is_importing;
 }
 

@@ -165,8 +165,7 @@ static bool import_signal_quietly(void)
     sigaction(SIGINT, &interrupt, NULL);
     if (module == NULL)
         nn_fail_with_exception("cannot import what every Python has");
-    else
-        nn_py()->Py_DecRef(module);
+    nn_drop(module);
     return module != NULL;
 }
 
@@ -214,8 +213,7 @@ static bool append_to_sys_path(const char *name)
     PyObject *folder = py->PyUnicode_DecodeFSDefault(name);
     int known = path != NULL && folder != NULL ? py->PySequence_Contains(path, folder) : -1;
     bool ok = known == 1 || (known == 0 && py->PyList_Append(path, folder) == 0);
-    if (folder != NULL)
-        py->Py_DecRef(folder);
+    nn_drop(folder);
     if (!ok)
         nn_fail_with_exception("cannot extend sys.path");
     return ok;
@@ -239,10 +237,8 @@ static bool import_from(const char *folder)
     PyObject *last = path != NULL ? py->PyObject_CallMethod(path, "pop", NULL) : NULL;
     if (last == NULL)
         nn_fail_with_exception("cannot import the Python package nnapi_shim");
-    else
-        py->Py_DecRef(last);
-    if (package != NULL)
-        py->Py_DecRef(package);
+    nn_drop(last);
+    nn_drop(package);
     return last != NULL;
 }
 

@@ -32,10 +32,7 @@ static int minor_version(const char *version)
 static bool fill(struct nn_libpython *table, void *library)
 {
     const char *missing = NULL;
-#define TAKE(result, name, parameters) \
-    table->name = (result(*) parameters)dlsym(library, #name); \
-    if (table->name == NULL) \
-        missing = #name;
+#define TAKE(result, name, parameters) TAKE_RENAMED(result, name, name, parameters)
 #define TAKE_RENAMED(result, name, older, parameters) \
     table->name = (result(*) parameters)dlsym(library, #name); \
     if (table->name == NULL) \

@@ -107,6 +107,13 @@ static inline const struct nn_libpython *nn_py(void)
     return atomic_load_explicit(&nn_libpython, memory_order_acquire);
 }
 
+/* Gives up a reference; NULL is ignored. */
+static inline void nn_drop(PyObject *object)
+{
+    if (object != NULL)
+        nn_py()->Py_DecRef(object);
+}
+
 /* These two run under the lock of boot.c: Py_GetVersion() writes its answer anew each time, and two
  * threads that ask at once may read half of it. */
 /* Uses the Python of the process, running or not. False if there is none (*reason is NULL) or it cannot

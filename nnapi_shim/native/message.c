@@ -176,8 +176,7 @@ static const char *text_of(char *to, size_t size, PyObject *object, const char *
                                        : py->PyObject_Str(object);
     const char *utf8 = text != NULL ? py->PyUnicode_AsUTF8(text) : NULL;
     copy(to, size, utf8 != NULL ? utf8 : "");
-    if (text != NULL)
-        py->Py_DecRef(text);
+    nn_drop(text);
     py->PyErr_Clear();
     return to;
 }
@@ -207,8 +206,7 @@ void nn_fail_with_exception(const char *what)
         py->PyErr_Display(type, value, traceback);
     nn_fail("%s: %s: %s%s", what, name, line,
             details ? "" : "; NNAPI_SHIM_LOG=debug shows the traceback");
-    PyObject *const objects[] = {type, value, traceback};
-    for (int i = 0; i < 3; i++)
-        if (objects[i] != NULL)
-            py->Py_DecRef(objects[i]);
+    nn_drop(type);
+    nn_drop(value);
+    nn_drop(traceback);
 }

@@ -18,19 +18,17 @@ struct tier {
     const char *name;
     uint32_t ecx1, ebx7, ecx7, ecx80000001, saved;
 };
+enum {
+    V2_ECX1 = bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT,
+    V3_ECX1 = V2_ECX1 | bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C,
+    V3_EBX7 = bit_BMI | bit_AVX2 | bit_BMI2,
+};
 static const struct tier tiers[] = {
-    {"v4",
-     bit_SSE3 | bit_SSSE3 | bit_FMA | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_MOVBE
-         | bit_POPCNT | bit_OSXSAVE | bit_AVX | bit_F16C,
-     bit_BMI | bit_AVX2 | bit_BMI2 | bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW
-         | bit_AVX512VL,
+    {"v4", V3_ECX1,
+     V3_EBX7 | bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW | bit_AVX512VL,
      bit_AVX512VNNI, bit_LAHF_LM | bit_ABM, 0xE6},
-    {"v3",
-     bit_SSE3 | bit_SSSE3 | bit_FMA | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_MOVBE
-         | bit_POPCNT | bit_OSXSAVE | bit_AVX | bit_F16C,
-     bit_BMI | bit_AVX2 | bit_BMI2, 0, bit_LAHF_LM | bit_ABM, 0x6},
-    {"v2", bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT, 0, 0,
-     bit_LAHF_LM, 0},
+    {"v3", V3_ECX1, V3_EBX7, 0, bit_LAHF_LM | bit_ABM, 0x6},
+    {"v2", V2_ECX1, 0, 0, bit_LAHF_LM, 0},
 };
 
 static uint32_t saved_state(uint32_t ecx1)

@@ -83,12 +83,11 @@ static bool help_someone(int number)
         uint32_t later = these;
         for (int skipped = number % __builtin_popcount(these); skipped > 0; skipped--)
             later &= later - 1;
-        for (uint32_t part = later; part != 0; part &= part - 1)
-            if (help(&nn_slots[rank * NN_SLOTS_PER_RANK + __builtin_ctz(part)], number))
-                return true;
-        for (uint32_t part = these & ~later; part != 0; part &= part - 1)
-            if (help(&nn_slots[rank * NN_SLOTS_PER_RANK + __builtin_ctz(part)], number))
-                return true;
+        const uint32_t parts[] = {later, these & ~later};
+        for (int at = 0; at < 2; at++)
+            for (uint32_t part = parts[at]; part != 0; part &= part - 1)
+                if (help(&nn_slots[rank * NN_SLOTS_PER_RANK + __builtin_ctz(part)], number))
+                    return true;
     }
     return false;
 }
@@ -160,19 +159,18 @@ static void observe_forks(void)
 
 static int start(int number)
 {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    const int is_set = pthread_attr_setstacksize(&attributes, STACK);
-    int error = pthread_create(&thread, &attributes, work, (void *)(intptr_t)number);
-    if (error == EINVAL && is_set == 0) { /* thread-local variables fill that stack: take the default size */
-        pthread_attr_destroy(&attributes);
+    int error = EINVAL;
+    /* Thread-local variables may fill the small stack: then one of the default size is taken. */
+    for (int is_small = 1; is_small >= 0 && error == EINVAL; is_small--) {
+        pthread_attr_t attributes;
+        pthread_t thread;
         pthread_attr_init(&attributes);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        if (is_small)
+            pthread_attr_setstacksize(&attributes, STACK);
         error = pthread_create(&thread, &attributes, work, (void *)(intptr_t)number);
+        pthread_attr_destroy(&attributes);
     }
-    pthread_attr_destroy(&attributes);
     return error;
 }
 

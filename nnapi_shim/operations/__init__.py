@@ -11,7 +11,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match, Operation
 
 FAMILIES = {
     "activation": "RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU",
@@ -111,13 +111,9 @@ def bound_operation(
     is needed) -> the attribute (see Operation.bind). tensor: index -> operand. base: subtracted
     from indexes in messages.
     """
-    declaration = operation(OperationType(item.type))
     indexes = (*item.inputs, *item.outputs)
     try:
-        match = declaration.match(
-            tuple([operands[i].type for i in item.inputs]),
-            tuple([operands[i].type for i in item.outputs]),
-        )
+        match = _match(item, operands)
     except NnapiError as error:
         role = error.place("input", "output")
         if role is None:
@@ -126,12 +122,19 @@ def bound_operation(
         message = error.message.replace(")", f", operand {index})", 1)
         raise error.worded(message).about(Place("operand", index, role.name)) from None
     values = match.value_positions
-    return declaration.bind(
+    return match.operation.bind(
         match,
         [value_of(index, at in values) for at, index in enumerate(item.inputs)],
         [tensor(index) for index in item.outputs],
         lambda at: tensor(item.inputs[at]),
         tuple([index - base for index in indexes]) if base else indexes,
+    )
+
+
+def _match(item: hal.Operation, operands: Sequence[Any]) -> Match:
+    return operation(OperationType(item.type)).match(
+        tuple([operands[i].type for i in item.inputs]),
+        tuple([operands[i].type for i in item.outputs]),
     )
 
 
@@ -152,10 +155,7 @@ def _is_declared(item: hal.Operation, graph: hal.Subgraph, graphs: list[bool]) -
         return False
     operands = graph.operands
     try:
-        operation(item.type).match(
-            tuple([operands[i].type for i in item.inputs]),
-            tuple([operands[i].type for i in item.outputs]),
-        )
+        _match(item, operands)
     except NnapiError:
         return False
     return all(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.binary import pairwise
 from nnapi_shim.operations.declare import (
     BoundOperation,
@@ -15,7 +15,7 @@ from nnapi_shim.operations.declare import (
     same_as,
 )
 from nnapi_shim.operations.rules import float32, rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, ONE_TO_ONE, QS8, QU8
+from nnapi_shim.operations.signatures import ONE_TO_ONE, elementwise, rows
 
 
 def fine_enough(op: BoundOperation) -> None:
@@ -40,18 +40,14 @@ def activation(
     checks: Sequence[Check] = (),
 ) -> Operation:
     """An element-wise operation on a tensor of rank up to 4."""
-    return Operation(
+    return elementwise(
         type,
-        doc=doc,
-        columns="input -> output",
-        types=types,
-        forms=[form("input")],
+        doc,
+        types,
         rules=[rank_at_most(4, "input")],
         checks=[rank_limit(4, "input"), *checks],
         allow_zero_sized=True,
-        shape=lambda op: [op.input.dimensions],
         quantization=quantization,
-        elementwise=True,
         work=1,
     )
 
@@ -64,12 +60,7 @@ TANH = activation(
     "output = tanh(input).",
     fixed(qu8=(1 / 128, 128), qs8=(1 / 128, 0)),
     # TANH alone got its unsigned form at level 3.
-    types={
-        "f32": (1, F32, F32),
-        "f16": (3, F16, F16),
-        "qu8": (3, QU8, QU8),
-        "qs8": (4, QS8, QS8),
-    },
+    types=rows("T T", f32=1, f16=3, qu8=3, qs8=4),
     checks=[fine_enough],
 )
 LOGISTIC = activation(
@@ -97,7 +88,7 @@ ELU = Operation(
     OperationType.ELU,
     doc="output = max(0, input) + min(0, alpha * (e^input - 1)).",
     columns="input alpha -> output",
-    types={"f32": (4, F32, OperandType.FLOAT32, F32), "f16": (4, F16, OperandType.FLOAT16, F16)},
+    types=rows("T s T", f32=4, f16=4),
     forms=[form("input alpha")],
     # Differs: the documentation allows empty tensors, the reference refuses them.
     allow_zero_sized=False,
@@ -105,26 +96,17 @@ ELU = Operation(
     elementwise=True,
     work=2,
 )
-HARD_SWISH = Operation(
+HARD_SWISH = elementwise(
     OperationType.HARD_SWISH,
-    doc="output = input * min(6, max(0, input + 3)) / 6.",
-    columns="input -> output",
-    types={v: (4, tensor, tensor) for v, (_, tensor, _) in ONE_TO_ONE.items()},
-    forms=[form("input")],
+    "output = input * min(6, max(0, input + 3)) / 6.",
+    rows("T T", f32=4, f16=4, qu8=4, qs8=4),
     checks=[shift_not_positive],
     allow_zero_sized=True,
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
     work=3,
 )
 PRELU = pairwise(
     OperationType.PRELU,
     "output = input for input >= 0, else alpha * input.",
     "input alpha -> output",
-    {
-        "f32": (3, F32, F32, F32),
-        "f16": (3, F16, F16, F16),
-        "qu8": (3, QU8, QU8, QU8),
-        "qs8": (4, QS8, QS8, QS8),
-    },
+    rows("T T T", f32=3, f16=3, qu8=3, qs8=4),
 )

@@ -16,7 +16,7 @@ from nnapi_shim.operations.rules import (
     ranks_at_most_if_all_known,
 )
 from nnapi_shim.operations.shapes import broadcast
-from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
 
 def product_fits(op: BoundOperation) -> None:
@@ -88,12 +88,11 @@ def binary(
     checks: Sequence[Check] = (),
 ) -> Operation:
     """An arithmetic operation; `levels`: the first feature level of each variant."""
-    tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
     return Operation(
         type,
         doc=doc,
         columns="input0 input1 -> output",
-        types={v: (level, tensors[v], tensors[v], tensors[v]) for v, level in levels.items()},
+        types=rows("T T T", **levels),
         forms=[form("input0 input1 activation:INT32")],
         rules=[ranks_at_most_if_all_known(4, "input0", "input1"), *rules],
         checks=[rank_limit(4, "input0", "input1"), fused_activation, *checks],
@@ -152,13 +151,7 @@ DIV = binary(
     checks=[not_quantized],
 )
 
-EXTREMES = {
-    "f32": (3, F32, F32, F32),
-    "f16": (3, F16, F16, F16),
-    "i32": (3, I32, I32, I32),
-    "qu8": (3, QU8, QU8, QU8),
-    "qs8": (4, QS8, QS8, QS8),
-}
+EXTREMES = rows("T T T", f32=3, f16=3, i32=3, qu8=3, qs8=4)
 MAXIMUM = pairwise(
     OperationType.MAXIMUM,
     "output = max(input0, input1).",
@@ -177,6 +170,6 @@ POW = pairwise(
     OperationType.POW,
     "output = base^exponent.",
     "base exponent -> output",
-    {"f32": (3, F32, F32, F32), "f16": (3, F16, F16, F16)},
+    rows("T T T", f32=3, f16=3),
     legacy=True,
 )

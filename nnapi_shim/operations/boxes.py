@@ -1,7 +1,5 @@
 """Shared parts of the operations on boxes: quantized boxes are in 1/8 pixel."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation, Check, Quantization, declared
 
@@ -48,17 +46,3 @@ def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
         return level
 
     return computed
-
-
-def require_dimensions(op: BoundOperation, name: str, expected: Sequence[int | None]) -> None:
-    """An operand has these dimensions; None stands for any size. Raises OP_FAILED."""
-    dimensions = getattr(op, name).dimensions
-    fits = len(dimensions) == len(expected) and all(
-        size in (None, actual) for size, actual in zip(expected, dimensions, strict=True)
-    )
-    if not fits:
-        sizes = ", ".join("any" if size is None else str(size) for size in expected)
-        raise op_failed(
-            f"{name} has dimensions {list(dimensions)}; they must be [{sizes}]",
-            "operation.dimensions.expected",
-        )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.hal.types import Subgraph, combined
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import (
     BoundOperand,
@@ -26,6 +26,19 @@ class ControlFlow(Operation):
     Bound, its MODEL operands have their hal.Subgraph as `value` (None while it is not set), and
     `inputs` and `outputs` are lists of all other operands.
     """
+
+    def __init__(self, type: OperationType, **parts: Any) -> None:
+        super().__init__(
+            type,
+            columns="-> outputs",
+            types={},
+            omittable=("inputs",),
+            allow_zero_sized=True,
+            data_dependent=True,
+            shape=lambda op: [() for _ in op.outputs],
+            work=None,
+            **parts,
+        )
 
     def match(self, inputs: Types, outputs: Types) -> Match:
         """The match for these types; only the first operands have fixed types."""
@@ -88,15 +101,11 @@ def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
                 "control-flow.argument-type",
             )
     sizes, inside = outer.dimensions, inner.dimensions
-    if sizes and inside and not _is_omitted(outer):
-        fits = len(sizes) == len(inside) and all(
-            a == b or not a or not b for a, b in zip(sizes, inside, strict=True)
+    if combined(sizes, inside) is None and not _is_omitted(outer):
+        raise bad_data(
+            f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
+            "control-flow.argument-dimensions",
         )
-        if not fits:
-            raise bad_data(
-                f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
-                "control-flow.argument-dimensions",
-            )
 
 
 def _all_agree(
@@ -171,8 +180,6 @@ def loop_fits(op: BoundOperation) -> None:
 IF = ControlFlow(
     OperationType.IF,
     doc="outputs = then_model(inputs) if condition else else_model(inputs).",
-    columns="-> outputs",
-    types={},
     forms=[
         form("condition:TENSOR_BOOL8 then_model:MODEL else_model:MODEL -> outputs...", since=4),
         form(
@@ -182,22 +189,10 @@ IF = ControlFlow(
     ],
     defaults={"inputs": None},
     rules=[branches_fit],
-    omittable=("inputs",),
-    allow_zero_sized=True,
-    data_dependent=True,
-    shape=lambda op: [() for _ in op.outputs],
-    work=None,
 )
 WHILE = ControlFlow(
     OperationType.WHILE,
     doc="while condition_model(inputs): inputs[:k] = body_model(inputs); outputs = inputs[:m].",
-    columns="-> outputs",
-    types={},
     forms=[form("condition_model:MODEL body_model:MODEL inputs... -> outputs...", since=4)],
     rules=[loop_fits],
-    omittable=("inputs",),
-    allow_zero_sized=True,
-    data_dependent=True,
-    shape=lambda op: [() for _ in op.outputs],
-    work=None,
 )

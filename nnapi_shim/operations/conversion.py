@@ -2,35 +2,30 @@
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, I32, QC8, QS8, QU8
+from nnapi_shim.operations.signatures import F16, F32, I32, QC8, QS8, QU8, elementwise
 
 QSYM8 = OperandType.TENSOR_QUANT8_SYMM
 
-QUANTIZE = Operation(
+QUANTIZE = elementwise(
     OperationType.QUANTIZE,
-    doc="output = clamp(zero_point + round(input / scale)), halves rounded away from zero.",
-    columns="input -> output",
-    types={
+    "output = clamp(zero_point + round(input / scale)), halves rounded away from zero.",
+    {
         "f32_qu8": (3, F32, QU8),
         "f16_qu8": (3, F16, QU8),
         "f32_qs8": (4, F32, QS8),
         "f16_qs8": (4, F16, QS8),
     },
-    forms=[form("input")],
     allow_zero_sized=True,
     infinite_scales=True,
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
     work=2,
 )
 
-DEQUANTIZE = Operation(
+DEQUANTIZE = elementwise(
     OperationType.DEQUANTIZE,
-    doc="output = scale * (input - zero_point); per-channel scales by index along their dimension.",
-    columns="input -> output",
-    types={
+    "output = scale * (input - zero_point); per-channel scales by index along their dimension.",
+    {
         "qu8_f32": (1, QU8, F32),
         "qu8_f16": (3, QU8, F16),
         "qsym8_f32": (3, QSYM8, F32),
@@ -40,14 +35,11 @@ DEQUANTIZE = Operation(
         "qs8_f32": (4, QS8, F32),
         "qs8_f16": (4, QS8, F16),
     },
-    forms=[form("input")],
     # Differs: the documentation has no limit on the rank; the reference has.
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     allow_zero_sized=True,
     infinite_scales=True,
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
     work=2,
 )
 
@@ -77,19 +69,15 @@ COPIED = {
     "qsym8": QSYM8,
 }
 
-CAST = Operation(
+CAST = elementwise(
     OperationType.CAST,
-    doc="output = input, without scales and zero points; toward zero, within 0 to 255 for bytes.",
-    columns="input -> output",
-    types={
+    "output = input, without scales and zero points; toward zero, within 0 to 255 for bytes.",
+    {
         **{f"{a}_{b}": (3, NUMBERS[a], NUMBERS[b]) for a in NUMBERS for b in NUMBERS},
         **{f"{name}_{name}": (4, type, type) for name, type in COPIED.items()},
     },
-    forms=[form("input")],
     rules=[same_dimensions],
     legacy=True,
     infinite_scales=True,
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
     work=0,
 )

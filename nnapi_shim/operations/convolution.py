@@ -1,9 +1,12 @@
 """CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D."""
 
+from collections.abc import Sequence
+
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType, PaddingCode
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import BoundOperation, Check, Operation, Rule, Shape, form
 from nnapi_shim.operations.rules import (
     bias_scale,
     fused_activation,
@@ -163,66 +166,74 @@ def transposed_image(op: BoundOperation) -> list[Dimensions]:
     return [in_layout(image, op.nchw)]
 
 
-CONV_2D = Operation(
+def convolution(
+    type: OperationType,
+    doc: str,
+    *,
+    sizes: Sequence[Check],
+    rules: Sequence[Rule] = (),
+    channel_dim: int = 0,
+    shape: Shape = lambda op: output_image(op, op.filter.dimensions[0]),
+    **parts: Any,
+) -> Operation:
+    """A convolution. sizes: checks of the sizes of its operands. channel_dim: of the filter."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input filter bias -> output",
+        types=FILTERED,
+        rules=[*rules, per_channel_dim("filter", channel_dim)],
+        checks=[
+            known_rank(4, "input", "filter"),
+            known_rank(1, "bias"),
+            *sizes,
+            bias_scale("input", "filter"),
+            fused_activation,
+        ],
+        shape=shape,
+        **parts,
+    )
+
+
+NOT_EMPTY = (no_empty_dimension("filter"), image_not_empty)
+
+CONV_2D = convolution(
     OperationType.CONV_2D,
-    doc="output[n,y,x,o] = act(bias[o] + sum(input[n, y*stride_height - pad_top + "
+    "output[n,y,x,o] = act(bias[o] + sum(input[n, y*stride_height - pad_top + "
     "i*dilation_height, x*stride_width - pad_left + j*dilation_width, k] * filter[o,i,j,k])); "
     "taps outside the image count as 0.",
-    columns="input filter bias -> output",
-    types=FILTERED,
     forms=windowed(
         "input filter bias", "stride_width:INT32 stride_height:INT32 activation:INT32", True
     ),
     defaults=DEFAULTS,
-    rules=[rank_is(4, "input", "filter"), per_channel_dim("filter", 0)],
-    checks=[
-        known_rank(4, "input", "filter"),
-        known_rank(1, "bias"),
-        no_empty_dimension("filter"),
-        image_not_empty,
-        conv_2d_depths,
-        bias_scale("input", "filter"),
-        fused_activation,
-    ],
+    rules=[rank_is(4, "input", "filter")],
+    sizes=[*NOT_EMPTY, conv_2d_depths],
     allow_zero_sized=True,
-    shape=lambda op: output_image(op, op.filter.dimensions[0]),
     work="convolution",
 )
 
-DEPTHWISE_CONV_2D = Operation(
+DEPTHWISE_CONV_2D = convolution(
     OperationType.DEPTHWISE_CONV_2D,
-    doc="output[n,y,x,c*depth_multiplier+m] = act(bias[...] + sum(input[n, y*stride_height - "
+    "output[n,y,x,c*depth_multiplier+m] = act(bias[...] + sum(input[n, y*stride_height - "
     "pad_top + i*dilation_height, x*stride_width - pad_left + j*dilation_width, c] * "
     "filter[0,i,j,c*depth_multiplier+m])); taps outside the image count as 0.",
-    columns="input filter bias -> output",
-    types=FILTERED,
     forms=windowed(
         "input filter bias",
         "stride_width:INT32 stride_height:INT32 depth_multiplier:INT32 activation:INT32",
         True,
     ),
     defaults=DEFAULTS,
-    rules=[per_channel_dim("filter", 3)],
-    checks=[
-        known_rank(4, "input", "filter"),
-        known_rank(1, "bias"),
-        no_empty_dimension("filter"),
-        image_not_empty,
-        depthwise_depths,
-        bias_scale("input", "filter"),
-        fused_activation,
-    ],
+    channel_dim=3,
+    sizes=[*NOT_EMPTY, depthwise_depths],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[3]),
     work="depthwise",
 )
 
-GROUPED_CONV_2D = Operation(
+GROUPED_CONV_2D = convolution(
     OperationType.GROUPED_CONV_2D,
-    doc="As CONV_2D, but the channels are num_groups groups: those of the output see those of the "
+    "As CONV_2D, but the channels are num_groups groups: those of the output see those of the "
     "input with the same number alone.",
-    columns="input filter bias -> output",
-    types=FILTERED,
     forms=[
         form(
             f"input filter bias {padding} stride_width:INT32 stride_height:INT32 num_groups:INT32 "
@@ -232,25 +243,15 @@ GROUPED_CONV_2D = Operation(
         for padding in PADDING
     ],
     defaults=DEFAULTS,
-    rules=[per_channel_dim("filter", 0)],
-    checks=[
-        known_rank(4, "input", "filter"),
-        known_rank(1, "bias"),
-        grouped_depths,
-        bias_scale("input", "filter"),
-        fused_activation,
-    ],
+    sizes=[grouped_depths],
     legacy=True,
-    shape=lambda op: output_image(op, op.filter.dimensions[0]),
     work="convolution",
 )
 
-TRANSPOSE_CONV_2D = Operation(
+TRANSPOSE_CONV_2D = convolution(
     OperationType.TRANSPOSE_CONV_2D,
-    doc="output[n,y,x,o] = act(bias[o] + sum(input[n,h,w,k] * filter[o,i,j,k])) over all h, i, w, "
+    "output[n,y,x,o] = act(bias[o] + sum(input[n,h,w,k] * filter[o,i,j,k])) over all h, i, w, "
     "j with h*stride_height - pad_top + i = y and w*stride_width - pad_left + j = x.",
-    columns="input filter bias -> output",
-    types=FILTERED,
     forms=[
         form(
             f"input filter bias {padding} stride_width:INT32 stride_height:INT32 activation:INT32 "
@@ -261,18 +262,12 @@ TRANSPOSE_CONV_2D = Operation(
     ],
     defaults={**NO_PADDING, "output_shape": None},
     values=("output_shape",),
-    rules=[per_channel_dim("filter", 0)],
-    checks=[
-        known_rank(4, "input", "filter"),
-        known_rank(1, "bias"),
-        no_empty_dimension("filter"),
-        image_not_empty,
+    sizes=[
+        *NOT_EMPTY,
         conv_2d_depths,
         one_dimensional("output_shape"),
         output_shape_of_an_image,
         positive("stride_width", "stride_height"),
-        bias_scale("input", "filter"),
-        fused_activation,
     ],
     allow_zero_sized=True,
     shape=transposed_image,

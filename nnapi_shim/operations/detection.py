@@ -5,9 +5,9 @@ outputs for boxes to positions in the image.
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.boxes import box_parameters, in_eighths, require_dimensions
+from nnapi_shim.operations.boxes import box_parameters, in_eighths
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
-from nnapi_shim.operations.rules import positive
+from nnapi_shim.operations.rules import expect_dimensions, positive
 from nnapi_shim.operations.shapes import nhwc
 from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 
@@ -20,11 +20,9 @@ QU16 = OperandType.TENSOR_QUANT16_ASYMM
 
 def transform_sizes(op: BoundOperation) -> None:
     """Sizes go together; only the number of rois may be 0."""
-    require_dimensions(op, "rois", (None, 4))
+    expect_dimensions(op, rois=(None, 4))
     count = op.rois.dimensions[0]
-    require_dimensions(op, "deltas", (count, None))
-    require_dimensions(op, "batch_index", (count,))
-    require_dimensions(op, "image_info", (None, 2))
+    expect_dimensions(op, deltas=(count, None), batch_index=(count,), image_info=(None, 2))
     length = op.deltas.dimensions[1]
     if length % 4 or not length:
         raise op_failed(
@@ -62,10 +60,9 @@ AXIS_ALIGNED_BBOX_TRANSFORM = Operation(
 
 def detection_sizes(op: BoundOperation) -> None:
     """Sizes go together; there is a class beside the background, and deltas have 4 numbers."""
-    require_dimensions(op, "scores", (None, None, None))
+    expect_dimensions(op, scores=(None, None, None))
     batches, anchors, classes = op.scores.dimensions
-    require_dimensions(op, "deltas", (batches, anchors, None))
-    require_dimensions(op, "anchors", (anchors, 4))
+    expect_dimensions(op, deltas=(batches, anchors, None), anchors=(anchors, 4))
     if classes < 2:
         raise op_failed(
             f"scores has {classes} classes; there must be at least 2",
@@ -139,9 +136,9 @@ DETECTION_POSTPROCESSING = Operation(
 
 def heatmap_sizes(op: BoundOperation) -> None:
     """Heatmaps are square, of at least 2 x 2 points; there is a box for each."""
-    require_dimensions(op, "heatmaps", (None, None, None, None))
+    expect_dimensions(op, heatmaps=(None, None, None, None))
     count, height, width, _ = nhwc(op.heatmaps.dimensions, op.nchw)
-    require_dimensions(op, "boxes", (count, 4))
+    expect_dimensions(op, boxes=(count, 4))
     if height != width or height < 2:
         raise op_failed(
             f"heatmaps are {height} x {width}; they must be square, at least 2 x 2",

@@ -5,7 +5,7 @@ from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
 from nnapi_shim.operations.rules import outputs_fit, rank_at_most, rank_limit, same_parameters
-from nnapi_shim.operations.signatures import ONE_TO_ONE, one_to_one
+from nnapi_shim.operations.signatures import ONE_TO_ONE, movement, rows
 
 
 def joined(op: BoundOperation) -> list[Dimensions]:
@@ -100,31 +100,25 @@ CONCATENATION = Operation(
     work=0,
 )
 
-PACK = Operation(
+PACK = movement(
     OperationType.PACK,
     doc="output = the inputs one behind the other along a new dimension `axis`.",
     columns="inputs -> output",
-    types=one_to_one(f32=6, f16=6, i32=6, qu8=6, qs8=6),
+    types=rows("T T", f32=6, f16=6, i32=6, qu8=6, qs8=6),
     forms=[form("axis:INT32 inputs...")],
     rules=[same_parameters("inputs", "output"), output_has_one_rank_more],
     checks=[can_be_stacked],
-    infinite_scales=True,
     shape=stacked,
     quantization=same_as("inputs", but="i32"),
-    work=0,
 )
 
-TILE = Operation(
+TILE = movement(
     OperationType.TILE,
     doc="output = input repeated multiples[i] times along dimension i.",
-    columns="input -> output",
-    types=one_to_one(f32=3, f16=3, i32=3, qu8=3, qs8=4),
+    types=rows("T T", f32=3, f16=3, i32=3, qu8=3, qs8=4),
     forms=[form("input multiples:TENSOR_INT32")],
     values=["multiples"],
     checks=[multiple_per_dimension, outputs_fit],
     legacy=True,
-    infinite_scales=True,
     shape=repeated,
-    quantization=same_as("input"),
-    work=0,
 )

@@ -1,25 +1,17 @@
 """LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT: bytes that are false if 0, else true."""
 
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.binary import pairwise
-from nnapi_shim.operations.declare import Operation, form
+from nnapi_shim.operations.signatures import elementwise, rows
 
-B8 = OperandType.TENSOR_BOOL8
 BOTH = "input0 input1 -> output"
 
 LOGICAL_AND = pairwise(
-    OperationType.LOGICAL_AND, "output = input0 and input1.", BOTH, {"b8": (3, B8, B8, B8)}
+    OperationType.LOGICAL_AND, "output = input0 and input1.", BOTH, rows("T T T", b8=3)
 )
 LOGICAL_OR = pairwise(
-    OperationType.LOGICAL_OR, "output = input0 or input1.", BOTH, {"b8": (3, B8, B8, B8)}
+    OperationType.LOGICAL_OR, "output = input0 or input1.", BOTH, rows("T T T", b8=3)
 )
-LOGICAL_NOT = Operation(
-    OperationType.LOGICAL_NOT,
-    doc="output = not input.",
-    columns="input -> output",
-    types={"b8": (3, B8, B8)},
-    forms=[form("input")],
-    shape=lambda op: [op.input.dimensions],
-    elementwise=True,
-    work=1,
+LOGICAL_NOT = elementwise(
+    OperationType.LOGICAL_NOT, "output = not input.", rows("T T", b8=3), work=1
 )

@@ -12,7 +12,7 @@ from nnapi_shim.operations.declare import (
     same_as,
 )
 from nnapi_shim.operations.rules import axis_in_range, copied_as_stored, known_rank
-from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+from nnapi_shim.operations.signatures import F16, F32, I32, QU8, movement, rows
 
 SPARSE_DEPRECATED, DENSE, SPARSE = 1, 2, 3
 """Types of LSH_PROJECTION."""
@@ -78,63 +78,44 @@ def projected(op: BoundOperation) -> list[Dimensions]:
     return [(hashes * bits if op.type == DENSE else hashes,)]
 
 
-GATHER = Operation(
+GATHER = movement(
     OperationType.GATHER,
     doc="output[a,i,b] = input[a,indices[i],b], where a, b are the dimensions before and after "
     "`axis`; an index outside of the input fails.",
-    columns="input -> output",
-    types={
-        "f32": (3, F32, F32),
-        "f16": (3, F16, F16),
-        "i32": (3, I32, I32),
-        "qu8": (3, QU8, QU8),
-        "qs8": (4, QS8, QS8),
-    },
+    types=rows("T T", f32=3, f16=3, i32=3, qu8=3, qs8=4),
     forms=[form("input axis:INT32 indices:TENSOR_INT32")],
     remarks=[copied_as_stored],
-    infinite_scales=True,
     shape=gathered,
     quantization=declared_or("input"),
-    work=0,
     looks_up="input",
 )
 
-EMBEDDING_LOOKUP = Operation(
+EMBEDDING_LOOKUP = movement(
     OperationType.EMBEDDING_LOOKUP,
     doc="output[i,...] = values[lookups[i],...]; an index outside of values fails.",
     columns="values -> output",
-    types={
-        "f32": (1, F32, F32),
-        "i32": (3, I32, I32),
-        "qu8": (3, QU8, QU8),
-        "f16": (4, F16, F16),
-        "qs8": (4, QS8, QS8),
-    },
+    types=rows("T T", f32=1, i32=3, qu8=3, f16=4, qs8=4),
     forms=[form("lookups:TENSOR_INT32 values")],
     checks=[known_rank(1, "lookups"), values_have_rows],
     legacy=True,
-    infinite_scales=True,
     shape=lambda op: [rows_of_values(op)],
     quantization=same_as("values"),
-    work=0,
     looks_up="values",
 )
 
-HASHTABLE_LOOKUP = Operation(
+HASHTABLE_LOOKUP = movement(
     OperationType.HASHTABLE_LOOKUP,
     doc="output[i,...] = values[k,...] and hits[i] = 1 where keys[k] = lookups[i]; zero bytes and "
     "0 where there is no such key. Keys ascend.",
     columns="values -> output hits",
-    types={"f32": (1, F32, F32, QU8), "i32": (1, I32, I32, QU8), "qu8": (1, QU8, QU8, QU8)},
+    types=rows("T T TENSOR_QUANT8_ASYMM", f32=1, i32=1, qu8=1),
     forms=[form("lookups:TENSOR_INT32 keys:TENSOR_INT32 values")],
     # Differs: the documentation asks for values of rank 2 at least, and for as many keys as rows;
     # the reference checks neither.
     checks=[known_rank(1, "lookups", "keys")],
     legacy=True,
-    infinite_scales=True,
     shape=lambda op: [rows_of_values(op), op.lookups.dimensions],
     quantization=lambda op: [(op.values.scale, op.values.zero_point), (1.0, 0)],
-    work=0,
     looks_up="values",
 )
 

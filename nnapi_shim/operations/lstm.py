@@ -1,7 +1,7 @@
 """LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM and BIDIRECTIONAL_SEQUENCE_LSTM."""
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Form, Operation, form
 from nnapi_shim.operations.lstm_cell import (
@@ -10,7 +10,6 @@ from nnapi_shim.operations.lstm_cell import (
     all_or_none,
     aux_names,
     cell,
-    expect,
     gain_names,
     goes_with,
     input_names,
@@ -21,10 +20,8 @@ from nnapi_shim.operations.lstm_cell import (
     recurrent_names,
     sizes_agree,
 )
-from nnapi_shim.operations.rules import known_rank, read_as
-from nnapi_shim.operations.signatures import F16, F32
-
-FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
+from nnapi_shim.operations.rules import expect_dimensions, known_rank, read_as
+from nnapi_shim.operations.signatures import rows
 
 ACTIVATIONS = {0: "none", 1: "relu", 3: "relu6", 4: "tanh", 6: "sigmoid"}
 """Codes of the activation of a cell (semantics.md 11.2); the reference aborts on others."""
@@ -126,9 +123,9 @@ def both(op: BoundOperation) -> None:
         if is_cross_linked(op):
             # Differs: the documentation has a size of its own for the auxiliary input; the
             # reference reads it with that of the input.
-            expect(op, "aux_input", op.input.dimensions)
-            for name in aux_names(prefix):
-                expect(op, name, (direction(op, prefix).units, op.input.dimensions[2]))
+            own = (direction(op, prefix).units, op.input.dimensions[2])
+            expected = dict.fromkeys(aux_names(prefix), own)
+            expect_dimensions(op, aux_input=op.input.dimensions, **expected)
 
 
 def merged(op: BoundOperation) -> None:
@@ -181,18 +178,12 @@ def _lstm(
 
     tensors, outputs: names of all of them.
     """
-    columns = f"{tensors} cell_clip proj_clip -> {outputs}"
-    count = len(tensors.split())
-
-    def row(since: int, tensor: OperandType, scalar: OperandType) -> tuple[object, ...]:
-        return (since, *[tensor] * count, scalar, scalar, *[tensor] * len(outputs.split()))
-
-    types = {"f32": row(level, F32, FLOAT32), "f16": row(3, F16, FLOAT16)}
+    kinds = ["T"] * len(tensors.split()) + ["s", "s"] + ["T"] * len(outputs.split())
     return Operation(
         type,
         doc=doc,
-        columns=columns,
-        types=types,
+        columns=f"{tensors} cell_clip proj_clip -> {outputs}",
+        types=rows(" ".join(kinds), f32=level, f16=3),
         work="recurrent",
         **parts,  # type: ignore[arg-type]
     )

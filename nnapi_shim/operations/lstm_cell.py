@@ -5,14 +5,14 @@ coupled gates (CIFG: the input gate is 1 - the forget gate), peepholes, layer no
 projection.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.rules import known_rank
+from nnapi_shim.operations.rules import expect_dimensions, known_rank
 
 GATES = ("input", "forget", "cell", "output")
 BIASES = ("input_gate_bias", "forget_gate_bias", "cell_bias", "output_gate_bias")
@@ -23,46 +23,36 @@ Gates = tuple[Any, ...]
 """A BoundOperand for each gate, or None."""
 
 
-@cache
-def input_names(prefix: str = "") -> tuple[str, ...]:
-    """The weights of the input, one operand for each gate."""
-    return tuple([f"{prefix}input_to_{gate}_weights" for gate in GATES])
+def _each(pattern: str, words: Sequence[str] = GATES) -> Callable[..., tuple[str, ...]]:
+    """The function that names an operand for each word, behind the prefix of a cell."""
+
+    @cache
+    def names(prefix: str = "") -> tuple[str, ...]:
+        return tuple([prefix + pattern.format(word) for word in words])
+
+    return names
 
 
-@cache
-def recurrent_names(prefix: str = "") -> tuple[str, ...]:
-    """The weights of the output state, one operand for each gate."""
-    return tuple([f"{prefix}recurrent_to_{gate}_weights" for gate in GATES])
+input_names = _each("input_to_{}_weights")
+"""The weights of the input, one operand for each gate."""
 
+recurrent_names = _each("recurrent_to_{}_weights")
+"""The weights of the output state, one operand for each gate."""
 
-@cache
-def peephole_names(prefix: str = "") -> tuple[str, ...]:
-    """The weights of the cell state; the cell gate does not look at it."""
-    return tuple([f"{prefix}cell_to_{gate}_weights" for gate in ("input", "forget", "output")])
+peephole_names = _each("cell_to_{}_weights", ("input", "forget", "output"))
+"""The weights of the cell state; the cell gate does not look at it."""
 
+bias_names = _each("{}", BIASES)
+"""The biases, one operand for each gate."""
 
-@cache
-def bias_names(prefix: str = "") -> tuple[str, ...]:
-    """The biases, one operand for each gate."""
-    return tuple([prefix + name for name in BIASES])
+projection_names = _each("projection_{}", ("weights", "bias"))
+"""The weights and the bias of the projection."""
 
+gain_names = _each("{}_layer_norm_weights")
+"""The gains of layer normalisation, one operand for each gate."""
 
-@cache
-def projection_names(prefix: str = "") -> tuple[str, ...]:
-    """The weights and the bias of the projection."""
-    return (f"{prefix}projection_weights", f"{prefix}projection_bias")
-
-
-@cache
-def gain_names(prefix: str = "") -> tuple[str, ...]:
-    """The gains of layer normalisation, one operand for each gate."""
-    return tuple([f"{prefix}{gate}_layer_norm_weights" for gate in GATES])
-
-
-@cache
-def aux_names(prefix: str = "") -> tuple[str, ...]:
-    """The weights of an auxiliary input, one operand for each gate."""
-    return tuple([f"{prefix}aux_input_to_{gate}_weights" for gate in GATES])
+aux_names = _each("aux_input_to_{}_weights")
+"""The weights of an auxiliary input, one operand for each gate."""
 
 
 def parameter_names(prefix: str = "") -> list[str]:
@@ -166,16 +156,6 @@ def goes_with(op: BoundOperation, name: str, other: str) -> None:
         )
 
 
-def expect(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
-    """An operand that is not omitted has these dimensions."""
-    operand = op.__dict__.get(name)
-    if operand is not None and operand.dimensions != dimensions:
-        raise op_failed(
-            f"{name} has dimensions {list(operand.dimensions)}; they must be {list(dimensions)}",
-            "operation.dimensions.expected",
-        )
-
-
 def sizes_agree(
     op: BoundOperation,
     batch: int,
@@ -190,19 +170,18 @@ def sizes_agree(
     known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
     sizes = cell(op, prefix, states)
     units, outputs = sizes.units, sizes.outputs
-    for names, dimensions in (
-        (input_names(prefix), (units, input_size)),
-        (recurrent_names(prefix), (units, outputs)),
-        (peephole_names(prefix), (units,)),
-        (bias_names(prefix), (units,)),
-        (gain_names(prefix), (units,)),
-        (projection_names(prefix)[:1], (outputs, units)),
-        (projection_names(prefix)[1:], (outputs,)),
-        ((prefix + states[0],), (batch, outputs)),
-        ((prefix + states[1],), (batch, units)),
-    ):
-        for name in names:
-            expect(op, name, dimensions)
+    each_unit = (*peephole_names(prefix), *bias_names(prefix), *gain_names(prefix))
+    projection_weights, projection_bias = projection_names(prefix)
+    expected: dict[str, Dimensions] = {
+        **dict.fromkeys(input_names(prefix), (units, input_size)),
+        **dict.fromkeys(recurrent_names(prefix), (units, outputs)),
+        **dict.fromkeys(each_unit, (units,)),
+        projection_weights: (outputs, units),
+        projection_bias: (outputs,),
+        prefix + states[0]: (batch, outputs),
+        prefix + states[1]: (batch, units),
+    }
+    expect_dimensions(op, **expected)
     if sizes.projection_weights is None and outputs > units:
         raise op_failed(
             f"{recurrent_names(prefix)[-1]} has {outputs} columns; without a projection, allowed "

@@ -1,6 +1,8 @@
 """FULLY_CONNECTED and BATCH_MATMUL: matrix products."""
 
-from nnapi_shim.errors import bad_data, op_failed
+from collections.abc import Callable
+
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions, element_count
 from nnapi_shim.hints import NamedTuple
@@ -11,7 +13,7 @@ from nnapi_shim.operations.rules import (
     known_rank,
     no_empty_dimension,
 )
-from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8, rows
 
 
 def flattened(op: BoundOperation) -> None:
@@ -21,10 +23,7 @@ def flattened(op: BoundOperation) -> None:
     inputs, weights, bias = op.input.dimensions, op.weights.dimensions, op.bias.dimensions
     if not (inputs and weights and bias):
         return
-    if not 2 <= len(inputs) <= 4:
-        raise bad_data(
-            f"input has rank {len(inputs)}; allowed are 2 to 4", "fully-connected.input-rank"
-        )
+    _require_rank(op, bad_data)
     if len(weights) != 2:
         raise bad_data(
             f"weights have rank {len(weights)}; it must be 2", "fully-connected.weights-rank"
@@ -32,13 +31,8 @@ def flattened(op: BoundOperation) -> None:
     if len(bias) != 1:
         raise bad_data(f"bias has rank {len(bias)}; it must be 1", "fully-connected.bias-rank")
     units, input_size = weights
-    count = element_count(inputs)
-    if count and input_size and count % input_size:
-        raise bad_data(
-            f"input {list(inputs)} has {count} elements; they must be a multiple of the "
-            f"{input_size} columns of weights",
-            "fully-connected.input-size",
-        )
+    if input_size:
+        _require_rows(op, bad_data)
     if bias[0] and units and bias[0] != units:
         raise bad_data(
             f"bias has {bias[0]} values; weights have {units} rows", "fully-connected.bias-size"
@@ -48,27 +42,37 @@ def flattened(op: BoundOperation) -> None:
 def product(op: BoundOperation) -> list[Dimensions]:
     """[batch, units], the input flattened to [batch, input_size]."""
     units, input_size = op.weights.dimensions
-    count = element_count(op.input.dimensions)
-    if count % input_size:
-        raise op_failed(
-            f"input {list(op.input.dimensions)} has {count} elements; they must be a multiple "
-            f"of the {input_size} columns of weights",
-            "fully-connected.input-size",
-        )
+    _require_rows(op, op_failed)
     if op.bias.dimensions[0] != units:
         raise op_failed(
             f"bias has {op.bias.dimensions[0]} values; weights have {units} rows",
             "fully-connected.bias-size",
         )
-    return [(count // input_size, units)]
+    return [(element_count(op.input.dimensions) // input_size, units)]
 
 
 def input_rank(op: BoundOperation) -> None:
     """The input has rank 2 to 4."""
+    _require_rank(op, op_failed)
+
+
+def _require_rank(op: BoundOperation, refuse: Callable[[str, str], NnapiError]) -> None:
     if not 2 <= len(op.input.dimensions) <= 4:
-        raise op_failed(
+        raise refuse(
             f"input has rank {len(op.input.dimensions)}; allowed are 2 to 4",
             "fully-connected.input-rank",
+        )
+
+
+def _require_rows(op: BoundOperation, refuse: Callable[[str, str], NnapiError]) -> None:
+    """The elements of the input, as far as they are known, fill rows of the weights' length."""
+    dimensions, input_size = op.input.dimensions, op.weights.dimensions[1]
+    count = element_count(dimensions)
+    if count % input_size:
+        raise refuse(
+            f"input {list(dimensions)} has {count} elements; they must be a multiple of the "
+            f"{input_size} columns of weights",
+            "fully-connected.input-size",
         )
 
 
@@ -160,12 +164,7 @@ BATCH_MATMUL = Operation(
     doc="output[..., r, c] = sum(lhs[..., r, k] * rhs[..., k, c]); adj_x and adj_y say that the "
     "matrices of lhs and rhs are stored transposed.",
     columns="lhs rhs -> output",
-    types={
-        "f16": (6, F16, F16, F16),
-        "f32": (6, F32, F32, F32),
-        "i32": (6, I32, I32, I32),
-        "qs8": (6, QS8, QS8, QS8),
-    },
+    types=rows("T T T", f16=6, f32=6, i32=6, qs8=6),
     forms=[form("lhs rhs adj_x:BOOL adj_y:BOOL")],
     checks=[matrices_fit],
     shape=product_of_each,

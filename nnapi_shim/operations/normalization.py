@@ -1,11 +1,10 @@
 """L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION and INSTANCE_NORMALIZATION."""
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.declare import BoundOperation, Operation, fixed, form
 from nnapi_shim.operations.rules import axis_exists, known_rank, level_by_rank, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
 ONLY_RANK_4_BEFORE_LEVEL_3 = level_by_rank("input", since={1: 3, 2: 3, 3: 3, 4: 1})
 
@@ -22,12 +21,7 @@ L2_NORMALIZATION = Operation(
     OperationType.L2_NORMALIZATION,
     doc="output = input / max(sqrt(sum(input^2)), 1e-6), the sum along `axis`.",
     columns="input -> output",
-    types={
-        "f32": (1, F32, F32),
-        "f16": (3, F16, F16),
-        "qu8": (3, QU8, QU8),
-        "qs8": (4, QS8, QS8),
-    },
+    types=rows("T T", f32=1, f16=3, qu8=3, qs8=4),
     forms=[form("input"), form("input axis:INT32", since=3)],
     defaults={"axis": -1},
     rules=[ONLY_RANK_4_BEFORE_LEVEL_3],
@@ -42,10 +36,7 @@ LOCAL_RESPONSE_NORMALIZATION = Operation(
     doc="output[i] = input[i] * (bias + alpha * sum(input[j]^2))^-beta, the sum over the j with "
     "|j - i| <= radius along `axis`.",
     columns="input bias alpha beta -> output",
-    types={
-        "f32": (1, F32, T.FLOAT32, T.FLOAT32, T.FLOAT32, F32),
-        "f16": (3, F16, T.FLOAT16, T.FLOAT16, T.FLOAT16, F16),
-    },
+    types=rows("T s s s T", f32=1, f16=3),
     forms=[
         form("input radius:INT32 bias alpha beta"),
         form("input radius:INT32 bias alpha beta axis:INT32", since=3),
@@ -62,10 +53,7 @@ INSTANCE_NORMALIZATION = Operation(
     doc="output = (input - mean) * gamma / sqrt(variance + epsilon) + beta, mean and variance over "
     "height and width, for each batch and channel.",
     columns="input gamma beta epsilon -> output",
-    types={
-        "f16": (3, F16, T.FLOAT16, T.FLOAT16, T.FLOAT16, F16),
-        "f32": (3, F32, T.FLOAT32, T.FLOAT32, T.FLOAT32, F32),
-    },
+    types=rows("T s s s T", f16=3, f32=3),
     forms=[form("input gamma beta epsilon nchw:BOOL")],
     checks=[known_rank(4, "input")],
     shape=lambda op: [op.input.dimensions],

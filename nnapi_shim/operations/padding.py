@@ -6,7 +6,7 @@ from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
+from nnapi_shim.operations.declare import BoundOperation, form
 from nnapi_shim.operations.rules import (
     expect_source,
     outputs_fit,
@@ -17,7 +17,7 @@ from nnapi_shim.operations.rules import (
     source_dimensions,
     zero_point_level,
 )
-from nnapi_shim.operations.signatures import F16, F32, QS8, QU8, one_to_one
+from nnapi_shim.operations.signatures import F16, F32, QS8, QU8, movement, rows
 
 REFLECT, SYMMETRIC = 0, 1
 
@@ -70,23 +70,19 @@ def padded(op: BoundOperation) -> list[Dimensions]:
     ]
 
 
-PAD = Operation(
+PAD = movement(
     OperationType.PAD,
     doc="output = input with paddings[i] elements that stand for 0 in front and behind, per axis.",
-    columns="input -> output",
-    types=one_to_one(f32=2, f16=3, qu8=2, qs8=4),
+    types=rows("T T", f32=2, f16=3, qu8=2, qs8=4),
     forms=[form("input paddings:TENSOR_INT32")],
     values=["paddings"],
     rules=[rank_at_most(4, "input"), zero_point_level],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
-    infinite_scales=True,
     shape=padded,
-    quantization=same_as("input"),
-    work=0,
 )
 
-PAD_V2 = Operation(
+PAD_V2 = movement(
     OperationType.PAD_V2,
     doc="output = input with paddings[i] elements pad_value in front and behind, per axis; that of "
     "a quantized tensor is the lowest 8 bits of pad_value.",
@@ -102,18 +98,14 @@ PAD_V2 = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
-    infinite_scales=True,
     shape=padded,
-    quantization=same_as("input"),
-    work=0,
 )
 
-MIRROR_PAD = Operation(
+MIRROR_PAD = movement(
     OperationType.MIRROR_PAD,
     doc="output = input continued in front and behind by its mirror image, per axis; mode 0 "
     "(REFLECT) does not repeat the border element, mode 1 (SYMMETRIC) does.",
-    columns="input -> output",
-    types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
+    types=rows("T T", f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input paddings:TENSOR_INT32 mode:INT32")],
     values=["paddings"],
     rules=[
@@ -122,8 +114,5 @@ MIRROR_PAD = Operation(
         a_row_per_dimension,
     ],
     checks=[pair_per_dimension, mirror_is_long_enough, outputs_fit],
-    infinite_scales=True,
     shape=padded,
-    quantization=same_as("input"),
-    work=0,
 )

@@ -8,7 +8,7 @@ from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation, Operation, Work, same_as
 from nnapi_shim.operations.rules import fused_activation, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, window
-from nnapi_shim.operations.signatures import F16, F32, NO_PADDING, ONE_TO_ONE, windowed
+from nnapi_shim.operations.signatures import NO_PADDING, ONE_TO_ONE, rows, windowed
 
 
 def pooled(op: BoundOperation) -> list[Dimensions]:
@@ -58,7 +58,7 @@ L2_POOL_2D = pooling(
     OperationType.L2_POOL_2D,
     "output[n,y,x,c] = act(sqrt(sum of squares / count)) over the part of the window that lies "
     "inside the image.",
-    {"f32": (1, F32, F32), "f16": (3, F16, F16)},
+    rows("T T", f32=1, f16=3),
     work="squares_of_window",
 )
 MAX_POOL_2D = pooling(

@@ -5,8 +5,9 @@ Their number depends on the data, so the first dimension of every output is unkn
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.operations.boxes import box_parameters, in_eighths, require_dimensions
+from nnapi_shim.operations.boxes import box_parameters, in_eighths
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.rules import expect_dimensions
 from nnapi_shim.operations.shapes import in_layout, nhwc
 from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 
@@ -19,10 +20,9 @@ NMS_KERNELS = ("hard", "linear", "gaussian")
 
 def box_sizes(op: BoundOperation) -> None:
     """Sizes go together; there is a class beside the background, which is the first."""
-    require_dimensions(op, "scores", (None, None))
+    expect_dimensions(op, scores=(None, None))
     count, classes = op.scores.dimensions
-    require_dimensions(op, "rois", (count, 4 * classes))
-    require_dimensions(op, "batch_index", (count,))
+    expect_dimensions(op, rois=(count, 4 * classes), batch_index=(count,))
     if classes < 2:
         raise op_failed(
             f"scores has {classes} classes; there must be at least 2", "box-with-nms-limit.classes"
@@ -68,12 +68,10 @@ BOX_WITH_NMS_LIMIT = Operation(
 
 def proposal_sizes(op: BoundOperation) -> None:
     """Sizes go together."""
-    require_dimensions(op, "scores", (None, None, None, None))
-    require_dimensions(op, "deltas", (None, None, None, None))
+    expect_dimensions(op, scores=(None,) * 4, deltas=(None,) * 4)
     batches, height, width, anchors = nhwc(op.scores.dimensions, op.nchw)
-    require_dimensions(op, "deltas", in_layout((batches, height, width, 4 * anchors), op.nchw))
-    require_dimensions(op, "anchors", (anchors, 4))
-    require_dimensions(op, "image_info", (batches, 2))
+    deltas = in_layout((batches, height, width, 4 * anchors), op.nchw)
+    expect_dimensions(op, deltas=deltas, anchors=(anchors, 4), image_info=(batches, 2))
 
 
 PROPOSAL_REALS = "height_stride width_stride iou_threshold min_size"

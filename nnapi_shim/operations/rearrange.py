@@ -1,9 +1,12 @@
 """TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, and conversions between space, depth and batch."""
 
+from collections.abc import Sequence
+
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
 from nnapi_shim.operations.rules import (
     axis_exists,
     known_rank,
@@ -19,9 +22,9 @@ from nnapi_shim.operations.rules import (
     zero_point_level,
 )
 from nnapi_shim.operations.shapes import in_layout, nhwc
-from nnapi_shim.operations.signatures import ONE_TO_ONE, one_to_one
+from nnapi_shim.operations.signatures import ONE_TO_ONE, movement, rows
 
-SINCE_2 = one_to_one(f32=2, f16=3, qu8=2, qs8=4)
+SINCE_2 = rows("T T", f32=2, f16=3, qu8=2, qs8=4)
 
 
 def perm_is_a_permutation(op: BoundOperation) -> None:
@@ -156,10 +159,9 @@ def space_to_batch(op: BoundOperation) -> list[Dimensions]:
     return [in_layout((batch * down * across, height // down, width // across, depth), op.nchw)]
 
 
-TRANSPOSE = Operation(
+TRANSPOSE = movement(
     OperationType.TRANSPOSE,
     doc="output[i...] = input[j...] with j[perm[k]] = i[k]; perm is (1, 0) if omitted.",
-    columns="input -> output",
     types=SINCE_2,
     forms=[form("input perm:TENSOR_INT32")],
     values=["perm"],
@@ -167,17 +169,13 @@ TRANSPOSE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), one_dimensional("perm"), perm_is_a_permutation],
     allow_zero_sized=True,
-    infinite_scales=True,
     shape=permuted,
-    quantization=same_as("input"),
-    work=0,
 )
 
-REVERSE = Operation(
+REVERSE = movement(
     OperationType.REVERSE,
     doc="output = input with the order of the elements along axis reversed.",
-    columns="input -> output",
-    types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
+    types=rows("T T", f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input axis:TENSOR_INT32")],
     values=["axis"],
     rules=[
@@ -186,109 +184,82 @@ REVERSE = Operation(
         source_dimensions("axis", 1),
     ],
     checks=[rank_limit(8, "input"), one_axis],
-    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input", but="i32"),
-    work=0,
 )
 
-CHANNEL_SHUFFLE = Operation(
+CHANNEL_SHUFFLE = movement(
     OperationType.CHANNEL_SHUFFLE,
     doc="output[k * num_groups + g] = input[g * size / num_groups + k], along axis.",
-    columns="input -> output",
-    types=one_to_one(f32=3, f16=3, qu8=3, qs8=4),
+    types=rows("T T", f32=3, f16=3, qu8=3, qs8=4),
     forms=[form("input num_groups:INT32 axis:INT32")],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), axis_exists, positive("num_groups"), groups_divide],
-    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
-    quantization=same_as("input"),
-    work=0,
 )
 
-DEPTH_TO_SPACE = Operation(
+
+def of_image(
+    type: OperationType, *, inputs: str, checks: Sequence[Check], **parts: Any
+) -> Operation:
+    """A movement between the dimensions of an image. inputs: all but the layout."""
+    return movement(
+        type,
+        forms=[form(inputs), form(f"{inputs} nchw:BOOL", since=3)],
+        defaults={"nchw": False},
+        checks=[known_rank(4, "input"), *checks],
+        legacy=True,
+        **parts,
+    )
+
+
+DEPTH_TO_SPACE = of_image(
     OperationType.DEPTH_TO_SPACE,
     doc="output[n, h * b + i, w * b + j, c] = input[n, h, w, (i * b + j) * depth / b^2 + c], "
     "b = block_size.",
-    columns="input -> output",
     types=ONE_TO_ONE,
-    forms=[form("input block_size:INT32"), form("input block_size:INT32 nchw:BOOL", since=3)],
-    defaults={"nchw": False},
-    checks=[known_rank(4, "input"), positive("block_size"), depth_divides],
-    legacy=True,
-    infinite_scales=True,
+    inputs="input block_size:INT32",
+    checks=[positive("block_size"), depth_divides],
     shape=depth_to_space,
-    quantization=same_as("input"),
-    work=0,
 )
 
-SPACE_TO_DEPTH = Operation(
+SPACE_TO_DEPTH = of_image(
     OperationType.SPACE_TO_DEPTH,
     doc="output[n, h, w, (i * b + j) * depth + c] = input[n, h * b + i, w * b + j, c], "
     "b = block_size.",
-    columns="input -> output",
     types=ONE_TO_ONE,
-    forms=[form("input block_size:INT32"), form("input block_size:INT32 nchw:BOOL", since=3)],
-    defaults={"nchw": False},
-    checks=[known_rank(4, "input"), positive("block_size"), space_divides],
-    legacy=True,
-    infinite_scales=True,
+    inputs="input block_size:INT32",
+    checks=[positive("block_size"), space_divides],
     shape=space_to_depth,
-    quantization=same_as("input"),
-    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
-BATCH_TO_SPACE_ND = Operation(
+BATCH_TO_SPACE_ND = of_image(
     OperationType.BATCH_TO_SPACE_ND,
     doc="output[n, h * bh + i, w * bw + j, c] = input[(i * bw + j) * batch / (bh * bw) + n, h, w, "
     "c], (bh, bw) = block_shape.",
-    columns="input -> output",
     types=SINCE_2,
-    forms=[
-        form("input block_shape:TENSOR_INT32"),
-        form("input block_shape:TENSOR_INT32 nchw:BOOL", since=3),
-    ],
-    defaults={"nchw": False},
+    inputs="input block_shape:TENSOR_INT32",
     values=["block_shape"],
-    checks=[
-        known_rank(4, "input"),
-        sized("block_shape", 2),
-        block_is_two_sizes,
-        blocks_divide_batch,
-    ],
-    legacy=True,
-    infinite_scales=True,
+    checks=[sized("block_shape", 2), block_is_two_sizes, blocks_divide_batch],
     shape=batch_to_space,
-    quantization=same_as("input"),
-    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
-SPACE_TO_BATCH_ND = Operation(
+SPACE_TO_BATCH_ND = of_image(
     OperationType.SPACE_TO_BATCH_ND,
     doc="output[(i * bw + j) * batch + n, h, w, c] = padded input[n, h * bh + i, w * bw + j, c], "
     "(bh, bw) = block_shape; padding stands for 0.",
-    columns="input -> output",
     types=SINCE_2,
-    forms=[
-        form("input block_shape:TENSOR_INT32 paddings:TENSOR_INT32"),
-        form("input block_shape:TENSOR_INT32 paddings:TENSOR_INT32 nchw:BOOL", since=3),
-    ],
-    defaults={"nchw": False},
+    inputs="input block_shape:TENSOR_INT32 paddings:TENSOR_INT32",
     values=["block_shape", "paddings"],
     rules=[zero_point_level],
     checks=[
-        known_rank(4, "input"),
         sized("block_shape", 2),
         sized("paddings", 2, 2),
         block_is_two_sizes,
         blocks_divide_padded_image,
         outputs_fit,
     ],
-    legacy=True,
-    infinite_scales=True,
     shape=space_to_batch,
-    quantization=same_as("input"),
-    work=0,
 )

@@ -1,17 +1,18 @@
 """MEAN and the REDUCE operations."""
 
+from collections.abc import Mapping, Sequence
+
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
 from nnapi_shim.operations.rules import axis_in_range, one_dimensional, rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
-B8 = T.TENSOR_BOOL8
-
-FLOATS = {"f16": (3, F16, F16), "f32": (3, F32, F32)}
-NUMBERS = {**FLOATS, "qu8": (3, QU8, QU8), "qs8": (4, QS8, QS8)}
-BOOLEANS = {"b8": (3, B8, B8)}
+FLOATS = rows("T T", f16=3, f32=3)
+NUMBERS = rows("T T", f16=3, f32=3, qu8=3, qs8=4)
+BOOLEANS = rows("T T", b8=3)
 
 
 def reduced_axes(op: BoundOperation) -> frozenset[int]:
@@ -45,7 +46,7 @@ def reduced(op: BoundOperation) -> list[Dimensions]:
 def reduction(
     type: OperationType,
     doc: str,
-    types: dict[str, tuple[int, T, T]],
+    types: Mapping[str, Sequence[Any]],
     keep_dims: T = T.BOOL,
     legacy: bool = False,
 ) -> Operation:
@@ -70,7 +71,7 @@ def reduction(
 MEAN = reduction(
     OperationType.MEAN,
     "output = the mean along `axes`; of stored values, rounded toward zero, if quantized.",
-    {"f32": (2, F32, F32), "f16": (3, F16, F16), "qu8": (2, QU8, QU8), "qs8": (4, QS8, QS8)},
+    rows("T T", f32=2, f16=3, qu8=2, qs8=4),
     keep_dims=T.INT32,
     legacy=True,
 )

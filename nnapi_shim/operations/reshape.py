@@ -4,7 +4,7 @@ from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
+from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import (
     axis_in_range,
     one_dimensional,
@@ -13,7 +13,7 @@ from nnapi_shim.operations.rules import (
     rank_limit,
 )
 from nnapi_shim.operations.shapes import reshaped
-from nnapi_shim.operations.signatures import F16, F32, I32, ONE_TO_ONE, QC8, QS8, QU8, one_to_one
+from nnapi_shim.operations.signatures import F16, F32, I32, movement, rows
 
 
 def axes_have_size_one(op: BoundOperation) -> None:
@@ -56,68 +56,45 @@ def dims_are_sizes(op: BoundOperation) -> None:
         )
 
 
-RESHAPE = Operation(
+RESHAPE = movement(
     OperationType.RESHAPE,
     doc="output = the elements of input, in order; one -1 in shape stands for what is left over.",
-    columns="input -> output",
-    types={**ONE_TO_ONE, "i32": (6, I32, I32)},
+    types=rows("T T", f32=1, f16=3, qu8=1, qs8=4, i32=6),
     forms=[form("input shape:TENSOR_INT32")],
     values=["shape"],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     legacy=True,
-    infinite_scales=True,
     shape=lambda op: [reshaped(op.input.dimensions, op.shape)],
-    quantization=same_as("input"),
-    work=0,
 )
 
-SQUEEZE = Operation(
+SQUEEZE = movement(
     OperationType.SQUEEZE,
     doc="output = input without the dimensions of size 1 that axes names; without all if omitted.",
-    columns="input -> output",
-    types=one_to_one(f32=2, f16=3, qu8=2, qs8=4),
+    types=rows("T T", f32=2, f16=3, qu8=2, qs8=4),
     forms=[form("input axes:TENSOR_INT32")],
     values=["axes"],
     omittable=["axes"],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), one_dimensional("axes", omitted=True), axes_have_size_one],
-    infinite_scales=True,
     shape=squeezed,
-    quantization=same_as("input"),
-    work=0,
 )
 
-EXPAND_DIMS = Operation(
+EXPAND_DIMS = movement(
     OperationType.EXPAND_DIMS,
     doc="output = input with a dimension of size 1 inserted at axis.",
-    columns="input -> output",
-    types=one_to_one(f32=3, f16=3, i32=3, qu8=3, qs8=4),
+    types=rows("T T", f32=3, f16=3, i32=3, qu8=3, qs8=4),
     forms=[form("input axis:INT32")],
     checks=[axis_can_be_inserted],
     legacy=True,
-    infinite_scales=True,
     shape=expanded,
-    quantization=same_as("input"),
-    work=0,
 )
 
 RANK = Operation(
     OperationType.RANK,
     doc="rank = the number of dimensions of input.",
     columns="input -> rank",
-    types={
-        "f16": (4, F16, T.INT32),
-        "f32": (4, F32, T.INT32),
-        "i32": (4, I32, T.INT32),
-        "b8": (4, T.TENSOR_BOOL8, T.INT32),
-        "qu8": (4, QU8, T.INT32),
-        "qs8": (4, QS8, T.INT32),
-        "qu16": (4, T.TENSOR_QUANT16_ASYMM, T.INT32),
-        "qs16": (4, T.TENSOR_QUANT16_SYMM, T.INT32),
-        "qsym8": (4, T.TENSOR_QUANT8_SYMM, T.INT32),
-        "qc8": (4, QC8, T.INT32),
-    },
+    types=rows("T INT32", f16=4, f32=4, i32=4, b8=4, qu8=4, qs8=4, qu16=4, qs16=4, qsym8=4, qc8=4),
     forms=[form("input")],
     infinite_scales=True,
     shape=lambda op: [()],

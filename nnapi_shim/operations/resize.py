@@ -4,15 +4,12 @@ from collections.abc import Iterator
 from math import floor
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Form, Operation, form, same_as
 from nnapi_shim.operations.rules import float32, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, nhwc
-from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
-
-FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
-
+from nnapi_shim.operations.signatures import rows
 
 FLAGS = ("nchw:BOOL", "align_corners:BOOL", "half_pixel_centers:BOOL")
 
@@ -71,12 +68,7 @@ def resize(type: OperationType, doc: str, floats: int, flags: int, work: int) ->
         type,
         doc=doc,
         columns="input width_scale height_scale -> output",
-        types={
-            "f32": (floats, F32, FLOAT32, FLOAT32, F32),
-            "f16": (3, F16, FLOAT16, FLOAT16, F16),
-            "qu8": (3, QU8, FLOAT32, FLOAT32, QU8),
-            "qs8": (4, QS8, FLOAT32, FLOAT32, QS8),
-        },
+        types=rows("T s s T", f32=floats, f16=3, qu8=3, qs8=4),
         forms=forms(flags),
         defaults={
             "output_width": None,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
-from nnapi_shim.hal.types import Dimensions, RequestArgument, Subgraph, element_count
+from nnapi_shim.hal.types import Dimensions, RequestArgument, Subgraph, combined, element_count
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
@@ -21,24 +21,15 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
     An unknown rank or size takes the value of the other side. As in the reference, so does a
     computed size of 0.
     """
-    if not known or known == computed:
+    if known == computed:
         return computed
-    if not computed:
-        return known
-    if len(known) != len(computed):
+    merged = combined(known, computed)
+    if merged is None:
         raise op_failed(
             f"dimensions are {list(computed)}; declared are {list(known)}",
             "operation.dimensions.declared",
         )
-    merged = []
-    for declared, size in zip(known, computed, strict=True):
-        if declared and size and declared != size:
-            raise op_failed(
-                f"dimensions are {list(computed)}; declared are {list(known)}",
-                "operation.dimensions.declared",
-            )
-        merged.append(declared or size)
-    return tuple(merged)
+    return merged
 
 
 def given_dimensions(declared: Dimensions, actual: Dimensions) -> Dimensions:

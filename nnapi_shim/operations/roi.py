@@ -6,9 +6,9 @@ from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.boxes import in_eighths, require_dimensions
+from nnapi_shim.operations.boxes import in_eighths
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
-from nnapi_shim.operations.rules import no_empty_dimension, positive, read_as
+from nnapi_shim.operations.rules import expect_dimensions, no_empty_dimension, positive, read_as
 from nnapi_shim.operations.shapes import in_layout, nhwc
 from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
 
@@ -18,12 +18,11 @@ QU16 = OperandType.TENSOR_QUANT16_ASYMM
 
 def roi_sizes(op: BoundOperation) -> None:
     """Each roi has 4 coordinates and an image index; indices may have further sizes of 1."""
-    require_dimensions(op, "input", (None, None, None, None))
-    require_dimensions(op, "rois", (None, 4))
+    expect_dimensions(op, input=(None,) * 4, rois=(None, 4))
     count = op.rois.dimensions[0]
     if op.batch_index.dimensions[:1] == (count,):
         read_as(op, "batch_index", (count,))
-    require_dimensions(op, "batch_index", (count,))
+    expect_dimensions(op, batch_index=(count,))
 
 
 def sampling(op: BoundOperation) -> None:

@@ -5,14 +5,14 @@ the feature level that a use needs. Checks run at execution, when all dimensions
 known, and raise OP_FAILED.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import copysign, inf
 from struct import pack, unpack
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
-from nnapi_shim.hal.types import Dimensions, element_count
+from nnapi_shim.hal.types import Dimensions, combined, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, Rule
 
 
@@ -24,26 +24,25 @@ def operands_named(op: BoundOperation, name: str) -> list[BoundOperand]:
     return value if isinstance(value, list) else [value]
 
 
-def labelled(op: BoundOperation, name: str) -> list[tuple[str, BoundOperand]]:
-    """The operands of a name with their labels for messages: `inputs 2` if it repeats."""
-    operands = operands_named(op, name)
-    if name not in op.match.repeated:
-        return [(name, operand) for operand in operands]
-    return [(f"{name} {at}", operand) for at, operand in enumerate(operands)]
+def labelled(op: BoundOperation, names: Sequence[str]) -> Iterator[tuple[str, BoundOperand]]:
+    """The operands of names with their labels for messages: `inputs 2` if a name repeats."""
+    for name in names:
+        is_repeated = name in op.match.repeated
+        for at, operand in enumerate(operands_named(op, name)):
+            yield (f"{name} {at}" if is_repeated else name), operand
 
 
 def rank_at_most(limit: int, *names: str) -> Rule:
     """The rank of `names` is at most `limit`, if it is known."""
 
     def rule(op: BoundOperation) -> None:
-        for name in names:
-            for label, operand in labelled(op, name):
-                if len(operand.dimensions) > limit:
-                    raise bad_data(
-                        f"{label} has rank {len(operand.dimensions)} "
-                        f"{list(operand.dimensions)}; allowed are ranks up to {limit}",
-                        "operation.rank.limit",
-                    )
+        for label, operand in labelled(op, names):
+            if len(operand.dimensions) > limit:
+                raise bad_data(
+                    f"{label} has rank {len(operand.dimensions)} {list(operand.dimensions)}; "
+                    f"allowed are ranks up to {limit}",
+                    "operation.rank.limit",
+                )
 
     return rule
 
@@ -63,14 +62,13 @@ def rank_is(rank: int, *names: str) -> Rule:
     """The rank of `names` is `rank`, if it is known."""
 
     def rule(op: BoundOperation) -> None:
-        for name in names:
-            for label, operand in labelled(op, name):
-                if operand.dimensions and len(operand.dimensions) != rank:
-                    raise bad_data(
-                        f"{label} has rank {len(operand.dimensions)} "
-                        f"{list(operand.dimensions)}; it must be {rank}",
-                        "operation.rank.exact",
-                    )
+        for label, operand in labelled(op, names):
+            if operand.dimensions and len(operand.dimensions) != rank:
+                raise bad_data(
+                    f"{label} has rank {len(operand.dimensions)} {list(operand.dimensions)}; "
+                    f"it must be {rank}",
+                    "operation.rank.exact",
+                )
 
     return rule
 
@@ -79,7 +77,7 @@ def same_rank(*names: str) -> Rule:
     """The known ranks of `names` are equal."""
 
     def rule(op: BoundOperation) -> None:
-        first, *others = [entry for name in names for entry in labelled(op, name)]
+        first, *others = labelled(op, names)
         for label, operand in others:
             dimensions, expected = operand.dimensions, first[1].dimensions
             if dimensions and expected and len(dimensions) != len(expected):
@@ -112,7 +110,7 @@ def same_parameters(*names: str) -> Rule:
     """If quantized, `names` have the same scale and zero point."""
 
     def rule(op: BoundOperation) -> None:
-        operands = [entry for name in names for entry in labelled(op, name)]
+        operands = [*labelled(op, names)]
         first, reference = operands[0]
         for name, operand in operands:
             parameters = operand.scale, operand.zero_point
@@ -179,14 +177,19 @@ def known_rank(rank: int, *names: str) -> Check:
     return check
 
 
-def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
-    """These operands have exactly these dimensions; omitted ones are skipped."""
-    for name, dimensions in expected.items():
-        operand = getattr(op, name)
-        if operand is not None and operand.dimensions != dimensions:
+def expect_dimensions(op: BoundOperation, **expected: Sequence[int | None]) -> None:
+    """These operands have these dimensions, None being any size; omitted ones are skipped."""
+    for name, sizes in expected.items():
+        operand = op.__dict__.get(name)
+        if operand is None or operand.dimensions == sizes:
+            continue
+        if len(operand.dimensions) != len(sizes) or any(
+            size not in (None, actual)
+            for size, actual in zip(sizes, operand.dimensions, strict=True)
+        ):
             raise op_failed(
                 f"{name} has dimensions {list(operand.dimensions)}; they must be "
-                f"{list(dimensions)}",
+                f"[{_listed(sizes)}]",
                 "operation.dimensions.expected",
             )
 
@@ -326,8 +329,12 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
 
     def rule(op: BoundOperation) -> None:
         source = op.sources.get(name)
-        if source is not None and not _fits(source.dimensions, sizes):
-            raise bad_data(_misfit(name, source, sizes), "operation.dimensions.expected")
+        if source is not None and combined(source.dimensions, sizes) is None:
+            allowed = _listed([size or None for size in sizes])
+            raise bad_data(
+                f"{name} has dimensions {list(source.dimensions)}; they must be [{allowed}]",
+                "operation.dimensions.expected",
+            )
 
     return rule
 
@@ -376,17 +383,11 @@ def expect_source(op: BoundOperation, name: str, *sizes: int) -> None:
     """Raise OP_FAILED unless the tensor of a value has these dimensions."""
     source = op.sources.get(name)
     if source is not None and source.dimensions != sizes:
-        raise op_failed(_misfit(name, source, sizes), "operation.dimensions.expected")
+        raise op_failed(
+            f"{name} has dimensions {list(source.dimensions)}; they must be [{_listed(sizes)}]",
+            "operation.dimensions.expected",
+        )
 
 
-def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
-    if not known:
-        return True
-    return len(known) == len(sizes) and all(
-        a == b or not a or not b for a, b in zip(known, sizes, strict=True)
-    )
-
-
-def _misfit(name: str, source: BoundOperand, sizes: tuple[int, ...]) -> str:
-    allowed = ", ".join("any" if size == 0 else str(size) for size in sizes)
-    return f"{name} has dimensions {list(source.dimensions)}; they must be [{allowed}]"
+def _listed(sizes: Sequence[int | None]) -> str:
+    return ", ".join("any" if size is None else str(size) for size in sizes)

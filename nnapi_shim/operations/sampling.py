@@ -3,7 +3,7 @@
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.declare import BoundOperation, Operation, fixed, form
-from nnapi_shim.operations.signatures import F16, F32, I32
+from nnapi_shim.operations.signatures import rows
 
 
 def samples(op: BoundOperation) -> None:
@@ -33,7 +33,7 @@ RANDOM_MULTINOMIAL = Operation(
     doc="output[b,i] is class c with probability softmax(logits[b])[c]; equal seeds give equal "
     "numbers, two seeds of 0 others in every run.",
     columns="logits -> samples",
-    types={"f16": (3, F16, I32), "f32": (3, F32, I32)},
+    types=rows("T TENSOR_INT32", f16=3, f32=3),
     forms=[form("logits sample_count:INT32 seeds:TENSOR_INT32")],
     checks=[rows_and_classes, samples],
     legacy=True,

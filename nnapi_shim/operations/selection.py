@@ -1,15 +1,14 @@
 """SELECT, ARGMAX, ARGMIN and TOPK_V2."""
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import axis_exists, axis_in_range
-from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
-LEVELS = ((3, "f16", F16), (3, "f32", F32), (3, "i32", I32), (3, "qu8", QU8), (4, "qs8", QS8))
-"""Level, variant and type of what they choose from."""
+LEVELS = {"f16": 3, "f32": 3, "i32": 3, "qu8": 3, "qs8": 4}
+"""Variants of what they choose from, and their first levels."""
 
 MOST = 1 << 31
 """Maximum number of elements that INT32 can index."""
@@ -71,7 +70,7 @@ SELECT = Operation(
     OperationType.SELECT,
     doc="output = condition ? input1 : input2, element by element.",
     columns="input1 input2 -> output",
-    types={variant: (since, type, type, type) for since, variant, type in LEVELS},
+    types=rows("T T T", **LEVELS),
     forms=[form("condition:TENSOR_BOOL8 input1 input2")],
     checks=[same_dimensions],
     shape=lambda op: [op.input1.dimensions],
@@ -86,7 +85,7 @@ def extreme(type: OperationType, doc: str) -> Operation:
         type,
         doc=doc,
         columns="input -> output",
-        types={variant: (since, type, T.TENSOR_INT32) for since, variant, type in LEVELS},
+        types=rows("T TENSOR_INT32", **LEVELS),
         forms=[form("input axis:INT32")],
         checks=[axis_exists, axis_has_indexes],
         legacy=True,
@@ -104,7 +103,7 @@ TOPK_V2 = Operation(
     doc="values, indices = the k largest elements of each row, in descending order; of equal ones "
     "the later first.",
     columns="input -> values indices",
-    types={variant: (since, type, type, I32) for since, variant, type in LEVELS},
+    types=rows("T T TENSOR_INT32", **LEVELS),
     forms=[form("input k:INT32")],
     checks=[k_elements_exist, last_has_indexes],
     infinite_scales=True,

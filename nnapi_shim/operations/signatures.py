@@ -1,28 +1,47 @@
-"""Type tables and forms shared by several families."""
+"""Type tables, forms and declarations shared by several families."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.operations.declare import Form, form
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import Form, Operation, Quantization, form, same_as
 
 F32, F16 = T.TENSOR_FLOAT32, T.TENSOR_FLOAT16
 QU8, QS8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
 QC8, I32 = T.TENSOR_QUANT8_SYMM_PER_CHANNEL, T.TENSOR_INT32
 
-ONE_TO_ONE = {
-    "f32": (1, F32, F32),
-    "f16": (3, F16, F16),
-    "qu8": (1, QU8, QU8),
-    "qs8": (4, QS8, QS8),
+TENSORS = {
+    "f32": F32,
+    "f16": F16,
+    "i32": I32,
+    "b8": T.TENSOR_BOOL8,
+    "qu8": QU8,
+    "qs8": QS8,
+    "qsym8": T.TENSOR_QUANT8_SYMM,
+    "qc8": QC8,
+    "qu16": T.TENSOR_QUANT16_ASYMM,
+    "qs16": T.TENSOR_QUANT16_SYMM,
 }
+"""Variant -> type of its tensors."""
+
+
+def rows(columns: str, **since: int) -> dict[str, tuple[Any, ...]]:
+    """A type table with a row for each variant, from its first feature level on.
+
+    columns: of each, `T` (the tensor of the variant), `s` (a float scalar as precise as that), or
+    the name of a type.
+    """
+    table = {}
+    for variant, level in since.items():
+        own = {"T": TENSORS[variant], "s": T.FLOAT16 if variant == "f16" else T.FLOAT32}
+        kinds = [own[word] if word in own else T[word] for word in columns.split()]
+        table[variant] = (level, *kinds)
+    return table
+
+
+ONE_TO_ONE = rows("T T", f32=1, f16=3, qu8=1, qs8=4)
 """One input, one output of the same type: activations, pooling."""
-
-
-def one_to_one(**since: int) -> dict[str, tuple[int, T, T]]:
-    """One input, one output of the same type; the first level of each variant."""
-    tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
-    return {v: (level, tensors[v], tensors[v]) for v, level in since.items()}
-
 
 FILTERED = {
     "f32": (1, F32, F32, F32, F32),
@@ -48,3 +67,40 @@ def windowed(head: str, tail: str, dilation: bool) -> Iterator[Form]:
         yield form(f"{base} nchw:BOOL", since=3)
         if dilation:
             yield form(f"{base} nchw:BOOL dilation_width:INT32 dilation_height:INT32", since=3)
+
+
+def movement(
+    type: OperationType,
+    *,
+    columns: str = "input -> output",
+    quantization: Quantization | None = None,
+    **parts: Any,
+) -> Operation:
+    """An operation that copies stored values: it computes nothing and uses no scale.
+
+    quantization: by default, the outputs have the parameters of `input`.
+    """
+    return Operation(
+        type,
+        columns=columns,
+        quantization=quantization or same_as("input"),
+        infinite_scales=True,
+        work=0,
+        **parts,
+    )
+
+
+def elementwise(
+    type: OperationType, doc: str, types: Mapping[str, Sequence[Any]], **parts: Any
+) -> Operation:
+    """An operation whose output has the dimensions of its only input, `input`."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types=types,
+        forms=[form("input")],
+        shape=lambda op: [op.input.dimensions],
+        elementwise=True,
+        **parts,
+    )

@@ -9,10 +9,8 @@ from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import (
     BoundOperation,
     Check,
-    Operation,
     declared_or,
     form,
-    same_as,
 )
 from nnapi_shim.operations.rules import (
     axis_exists,
@@ -22,9 +20,9 @@ from nnapi_shim.operations.rules import (
     rank_at_most,
     rank_limit,
 )
-from nnapi_shim.operations.signatures import one_to_one
+from nnapi_shim.operations.signatures import movement, rows
 
-ANY_TENSOR = one_to_one(f32=3, f16=3, i32=3, qu8=3, qs8=4)
+ANY_TENSOR = rows("T T", f32=3, f16=3, i32=3, qu8=3, qs8=4)
 
 
 def one_per_dimension(*names: str) -> Check:
@@ -147,10 +145,9 @@ def parts(op: BoundOperation) -> list[Dimensions]:
     return [tuple(sizes)] * op.num_splits
 
 
-SLICE = Operation(
+SLICE = movement(
     OperationType.SLICE,
     doc="output[i...] = input[begin + i...]; a size of -1 reaches to the end of the input.",
-    columns="input -> output",
     types=ANY_TENSOR,
     forms=[form("input begin:TENSOR_INT32 size:TENSOR_INT32")],
     values=["begin", "size"],
@@ -161,18 +158,15 @@ SLICE = Operation(
     ],
     remarks=[copied_as_stored],
     allow_zero_sized=True,
-    infinite_scales=True,
     shape=slice_sizes,
     quantization=declared_or("input"),
-    work=0,
     looks_up="input",
 )
 
-STRIDED_SLICE = Operation(
+STRIDED_SLICE = movement(
     OperationType.STRIDED_SLICE,
     doc="output[i...] = input[begin + i * strides...] up to end; bit k of a mask is for axis k.",
-    columns="input -> output",
-    types=one_to_one(f32=2, f16=3, qu8=2, qs8=4),
+    types=rows("T T", f32=2, f16=3, qu8=2, qs8=4),
     forms=[
         form(
             "input begin:TENSOR_INT32 end:TENSOR_INT32 strides:TENSOR_INT32 begin_mask:INT32 "
@@ -189,14 +183,12 @@ STRIDED_SLICE = Operation(
         shrunk_axes_have_one_element,
     ],
     remarks=[copied_as_stored],
-    infinite_scales=True,
     shape=strided_sizes,
     quantization=declared_or("input"),
-    work=0,
     looks_up="input",
 )
 
-SPLIT = Operation(
+SPLIT = movement(
     OperationType.SPLIT,
     doc="outputs = num_splits equal parts of input along axis, in order.",
     columns="input -> outputs",
@@ -204,8 +196,5 @@ SPLIT = Operation(
     forms=[form("input axis:INT32 num_splits:INT32 -> outputs...")],
     checks=[splits_are_the_outputs, axis_exists, axis_divides],
     legacy=True,
-    infinite_scales=True,
     shape=parts,
-    quantization=same_as("input"),
-    work=0,
 )

@@ -1,12 +1,11 @@
 """SOFTMAX and LOG_SOFTMAX: exponentials normalised along one axis."""
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import axis_exists, level_by_rank, positive, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
+from nnapi_shim.operations.signatures import rows
 
-FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
 OUTPUT_QUANTIZATION = {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)}
 
 
@@ -38,12 +37,7 @@ SOFTMAX = Operation(
     OperationType.SOFTMAX,
     doc="output = exp((input - max) * beta) / sum(exp((input - max) * beta)), along `axis`.",
     columns="input beta -> output",
-    types={
-        "f32": (1, F32, FLOAT32, F32),
-        "f16": (3, F16, FLOAT16, F16),
-        "qu8": (1, QU8, FLOAT32, QU8),
-        "qs8": (4, QS8, FLOAT32, QS8),
-    },
+    types=rows("T s T", f32=1, f16=3, qu8=1, qs8=4),
     forms=[form("input beta"), form("input beta axis:INT32", since=3)],
     defaults={"axis": -1},
     rules=[level_by_rank("input", since={1: 3, 2: 1, 3: 3, 4: 1})],
@@ -63,7 +57,7 @@ LOG_SOFTMAX = Operation(
     OperationType.LOG_SOFTMAX,
     doc="output = (input - max) * beta - log(sum(exp((input - max) * beta))), along `axis`.",
     columns="input beta -> output",
-    types={"f16": (3, F16, FLOAT16, F16), "f32": (3, F32, FLOAT32, F32)},
+    types=rows("T s T", f16=3, f32=3),
     forms=[form("input beta axis:INT32")],
     checks=[axis_exists],
     shape=lambda op: [op.input.dimensions],

@@ -16,27 +16,14 @@ from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import FdMemory, Memory
 from nnapi_shim.runtime.memory_desc import DeviceMemory
-from nnapi_shim.runtime.operand_type import checked_type
 
 MAX_LENGTH = 0xFFFFFFFF
 FEW = 16
 """Number of input-output pairs up to which overlaps are found by comparing all pairs."""
 
 
-class ArgumentType:
-    """An operand type given with an argument: its rank and dimensions refine the model's."""
-
-    __slots__ = ("dimensions",)
-
-    def __init__(
-        self,
-        code: int,
-        dimensions: Sequence[int] | None,
-        rank: int,
-        scale: float,
-        zero_point: int,
-    ) -> None:
-        _, self.dimensions = checked_type(code, dimensions, rank, scale, zero_point)
+ArgumentType = Callable[[], Dimensions]
+"""Checks an operand type given with an argument; its dimensions, which refine the model's."""
 
 
 class MemoryArgument(NamedTuple):
@@ -92,7 +79,7 @@ class Arguments:
         self,
         role: str,
         index: int,
-        type: Callable[[], ArgumentType] | None,
+        type: ArgumentType | None,
         address: int,
         length: int,
         memory: Memory | None,
@@ -111,7 +98,7 @@ class Arguments:
         type_dimensions: Dimensions | None = None
         try:
             if type is not None:
-                type_dimensions = type().dimensions
+                type_dimensions = type()
             dimensions = refined(operand, type_dimensions)
             omitted = memory is None and address == 0
             if role == "input" and not omitted and not is_known(operand.type, dimensions):
@@ -259,17 +246,13 @@ def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:
         return known
     if not known and operand.type not in SCALARS:
         return type_dimensions
-    if len(type_dimensions) != len(known):
+    if len(type_dimensions) != len(known) or any(
+        declared not in (0, size) for declared, size in zip(known, type_dimensions, strict=True)
+    ):
         raise bad_data(
             f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
             "execution.argument.dimensions",
         )
-    for declared, size in zip(known, type_dimensions, strict=True):
-        if declared and declared != size:
-            raise bad_data(
-                f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
-                "execution.argument.dimensions",
-            )
     return type_dimensions
 
 

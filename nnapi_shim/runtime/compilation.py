@@ -150,9 +150,7 @@ class Compilation:
     def add_extension_attribute(self, name: str, code: int, data: bytes | None) -> None:
         """Keep an attribute for the device; unknown names are accepted."""
         self.require_single_explicit_device("an extension attribute")
-        if (name, code) in self._attributes:
-            raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
-        self._attributes[name, code] = extension.data_of(data) or b""
+        extension.add_attribute(self._attributes, name, code, data)
 
     @while_open
     def finish(self) -> None:
@@ -350,9 +348,9 @@ def _logged(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
     """The prepared model of these steps, with logging if DEBUG_NN_VLOG enables it."""
     if not vlog.enabled("execution"):
         return prepared
-    from nnapi_shim.runtime.vlog_wrapper import ToldPreparedModel
+    from nnapi_shim.runtime.vlog_wrapper import LoggingPreparedModel
 
-    return ToldPreparedModel(prepared, _names(steps))
+    return LoggingPreparedModel(prepared, _names(steps))
 
 
 def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from nnapi_shim import address
-from nnapi_shim.errors import NnapiError, Place, bad_data
+from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -87,7 +87,7 @@ class Draft:
             op = bound_operation(item, self.operands, self._given, self._bound)
             op.match.operation.required_level(op)
         except NnapiError as error:
-            raise error.at(Place("operation", item.number, item.type.name)) from None
+            raise error.at(_place(item)) from None
 
     def remarks(self) -> Iterator[str]:
         """Remarks on legal but suspicious uses; requires a valid model."""
@@ -209,20 +209,12 @@ class Draft:
 
     def _execution_order(self) -> list[hal.Operation]:
         """A topological order of the operations, without those of a cycle."""
-        operations = self.operations
-        writer = {index: at for at, item in enumerate(operations) for index in item.outputs}
-        waits_for: list[int] = []
-        readers: dict[int, list[int]] = {}
-        for at, item in enumerate(operations):
-            sources = {writer[index] for index in item.inputs if index in writer}
-            waits_for.append(len(sources))
-            for source in sources:
-                readers.setdefault(source, []).append(at)
+        waits_for, readers = hal.dependencies(self.operations)
         ready = [at for at, count in enumerate(waits_for) if count == 0]
         order: list[hal.Operation] = []
         for at in ready:  # grows while it is walked
-            order.append(operations[at])
-            for reader in readers.get(at, ()):
+            order.append(self.operations[at])
+            for reader in readers[at]:
                 waits_for[reader] -= 1
                 if waits_for[reader] == 0:
                     ready.append(reader)
@@ -294,8 +286,7 @@ def value_freed(index: int, where: int, length: int) -> NnapiError:
 
 
 def _place(item: hal.Operation) -> Place:
-    name = item.type.name if isinstance(item.type, OperationType) else f"extension {item.type:#x}"
-    return Place("operation", item.number, name)
+    return operation_place(item.type, item.number)
 
 
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:

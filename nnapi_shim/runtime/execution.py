@@ -11,14 +11,12 @@ from nnapi_shim.hal.enums import (
     ErrorStatus,
     ResultCode,
 )
-from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
-from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.interfaces import IExecution
 from nnapi_shim.hal.types import (
     NO_TIMING,
     Dimensions,
     ExecutionResult,
     OutputShape,
-    Request,
 )
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
@@ -89,8 +87,7 @@ class Execution(Preparation):
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
         except NnapiError as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
 
     @property
@@ -147,8 +144,7 @@ class Execution(Preparation):
             self._check_device_outputs(result)
             _require_room(result)
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
         return ComputedEvent(lambda: self._end(result))
 
@@ -168,16 +164,10 @@ class Execution(Preparation):
                 else:
                     self._slot = None
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
-                raise bad_state(
-                    f"the execution is {state}"
-                    + (
-                        "; its end must come first"
-                        if state is COMPUTATION
-                        else ", and it is not reusable; setReusable must come before the first "
-                        "computation"
-                    ),
-                    "execution.compute.state",
-                )
+                why = ", and it is not reusable; setReusable must come before the first computation"
+                if state is COMPUTATION:
+                    why = "; its end must come first"
+                raise bad_state(f"the execution is {state}{why}", "execution.compute.state")
             self._runner = runner
             self._state = COMPUTATION
             self._result = None
@@ -194,14 +184,14 @@ class Execution(Preparation):
             if self._bound is None:
                 self._bound = self._bind()
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
 
-    def _raise_named(self, error: BaseException) -> None:
-        """Re-raise an error with the names of its operands, and with a hint at lint if it follows
-        from the model alone.
+    def _fail(self, error: BaseException) -> None:
+        """End a run with an error, and re-raise it with the names of its operands, and with a hint
+        at lint if it follows from the model alone.
         """
+        self._end()
         if isinstance(error, NnapiError):
             named = self.compilation.explained(error)
             if named is not error:
@@ -219,8 +209,7 @@ class Execution(Preparation):
             if self._arguments.device_outputs:
                 self._check_device_outputs(result)
         except BaseException as error:
-            self._end()
-            self._raise_named(error)
+            self._fail(error)
             raise
         if self._reusable and not self._arguments.device_outputs:
             self._result = result  # inlined from _end: faster for programs that run in a loop
@@ -263,14 +252,8 @@ class Execution(Preparation):
         if self._attributes:
             request = request._replace(extension_attributes=extension.listed(self._attributes))
         apart = self._arguments.outputs_that_overlap(request)
-        if apart:
-            return self._bind_apart(prepared, request, apart)
-        return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
-
-    def _bind_apart(
-        self, prepared: IPreparedModel, request: Request, apart: tuple[int, ...]
-    ) -> IExecution:
-        """As _bind, where these outputs have bytes in common with other arguments."""
+        if not apart:
+            return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
         from nnapi_shim.runtime.overlap import ExecutionApart, warn
 
         warn(self.compilation, apart)
@@ -320,10 +303,6 @@ class Execution(Preparation):
             _shortage(index, shape),
             "execution.output-too-small",
         )
-
-    def is_scalar_output(self, index: int) -> bool:
-        """Whether an output is a scalar, which has no dimensions to ask for."""
-        return self._arguments.output_operands[index].type in SCALARS
 
     def duration(self, code: int) -> int:
         """A duration of the last run in ns, or UNKNOWN_DURATION; raises BAD_STATE where there is

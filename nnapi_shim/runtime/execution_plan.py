@@ -9,23 +9,10 @@ from time import monotonic_ns
 
 from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, SCALARS
-from nnapi_shim.hal.types import (
-    NO_TIMING,
-    Dimensions,
-    ExecutionResult,
-    Model,
-    Operand,
-    OutputShape,
-    Request,
-    RequestArgument,
-    Timing,
-    byte_size,
-    element_count,
-    is_known,
-)
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
@@ -50,10 +37,10 @@ class ExecutionStep(NamedTuple):
     operands: tuple[int, ...] = ()
 
 
-class ExecutionPlan:
+class ExecutionPlan(IPreparedModel):
     """IPreparedModel of a model in several steps."""
 
-    def __init__(self, model: Model, steps: Sequence[ExecutionStep]) -> None:
+    def __init__(self, model: hal.Model, steps: Sequence[ExecutionStep]) -> None:
         self.main = model.main
         self.steps = steps
         arguments = {*model.main.input_indexes, *model.main.output_indexes, SPARE}
@@ -66,9 +53,9 @@ class ExecutionPlan:
         self.arena_bytes = _ALIGNMENT
         for index in self.intermediates:
             operand = model.main.operands[index]
-            if is_known(operand.type, operand.dimensions):
+            if hal.is_known(operand.type, operand.dimensions):
                 self.offsets[index] = self.arena_bytes
-                self.arena_bytes += -(-byte_size(operand) // _ALIGNMENT) * _ALIGNMENT
+                self.arena_bytes += -(-hal.byte_size(operand) // _ALIGNMENT) * _ALIGNMENT
         self.arenas: list[address.Block] = []
         """Arenas that no execution uses. SPARE reads the first bytes of an arena."""
         self.largest: dict[int, int] = {}
@@ -83,32 +70,26 @@ class ExecutionPlan:
         return [step.device for step in self.steps if index in step.inputs + step.outputs]
 
     def createReusableExecution(  # noqa: N802 (the name in the HAL)
-        self, request: Request, measure: bool, loop_timeout_ns: int
+        self, request: hal.Request, measure: bool, loop_timeout_ns: int
     ) -> "PlanExecution":
         """Bind a request to this model."""
         return PlanExecution(self, request, measure, loop_timeout_ns)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """Bind a request and run it once."""
-        return PlanExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
 
 
 class PlanExecution:
     """A request bound to an execution plan. The runtime runs it on one thread at a time."""
 
     def __init__(
-        self, plan: ExecutionPlan, request: Request, measure: bool, loop_timeout_ns: int
+        self, plan: ExecutionPlan, request: hal.Request, measure: bool, loop_timeout_ns: int
     ) -> None:
         self._plan = plan
         self._request = request
         self._measure = measure
         self._loop_timeout_ns = loop_timeout_ns
         self._operands = plan.main.operands
-        self._bound: list[tuple[Request, IExecution] | None] = [None] * len(plan.steps)
+        self._bound: list[tuple[hal.Request, IExecution] | None] = [None] * len(plan.steps)
         """The last arguments of each step; a step is rebound if they change."""
-        self._read: dict[int, RequestArgument] = {}
+        self._read: dict[int, hal.RequestArgument] = {}
         """Arguments by which the last run passed computed operands to later steps."""
         self._buffers: dict[int, address.Block] = {}
         """Memory of operands whose size is known at run time only."""
@@ -118,8 +99,8 @@ class PlanExecution:
             self._arena = address.Block(plan.arena_bytes)
         start = self._arena.address
         self._given = dict(zip(plan.main.input_indexes, request.inputs, strict=True))
-        self._given[SPARE] = RequestArgument(start, 4, (1,))
-        self._targets: dict[int, RequestArgument] = {}
+        self._given[SPARE] = hal.RequestArgument(start, 4, (1,))
+        self._targets: dict[int, hal.RequestArgument] = {}
         """The destination of each operand that a step computes."""
         for index in plan.intermediates:
             offset = plan.offsets.get(index)
@@ -127,8 +108,8 @@ class PlanExecution:
                 self._resize(index, plan.largest.get(index, _FIRST_GUESS))
             else:
                 operand = self._operands[index]
-                self._targets[index] = RequestArgument(
-                    start + offset, byte_size(operand), operand.dimensions
+                self._targets[index] = hal.RequestArgument(
+                    start + offset, hal.byte_size(operand), operand.dimensions
                 )
 
     def __del__(self) -> None:
@@ -144,9 +125,9 @@ class PlanExecution:
             if index in self._targets
             else self._operands[index].dimensions
         )
-        self._targets[index] = RequestArgument(block.address, length, dimensions)
+        self._targets[index] = hal.RequestArgument(block.address, length, dimensions)
 
-    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+    def compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         """Run all steps; raises the error of a device, or returns OUTPUT_INSUFFICIENT_SIZE."""
         outputs = self._plan.main.output_indexes
         self._targets.update(zip(outputs, self._request.outputs, strict=True))
@@ -165,20 +146,20 @@ class PlanExecution:
             except NnapiError as error:
                 raise _of_step(error, number, step) from None
         status = ErrorStatus.OUTPUT_INSUFFICIENT_SIZE if short else ErrorStatus.NONE
-        return ExecutionResult(
+        return hal.ExecutionResult(
             status,
-            [OutputShape(values[index].dimensions, index not in short) for index in outputs],
-            _sum(timings) if self._measure and not short else NO_TIMING,
+            [hal.OutputShape(values[index].dimensions, index not in short) for index in outputs],
+            _sum(timings) if self._measure and not short else hal.NO_TIMING,
         )
 
     def _run(
         self,
         number: int,
         step: ExecutionStep,
-        values: dict[int, RequestArgument],
+        values: dict[int, hal.RequestArgument],
         short: set[int],
         deadline_ns: int | None,
-    ) -> Timing:
+    ) -> hal.Timing:
         """Run a step; re-run it with larger buffers if buffers of the run are too small.
 
         values: the operands that the step reads; its outputs are added.
@@ -189,7 +170,7 @@ class PlanExecution:
         if step.device.feature_level < DYNAMIC_OUTPUTS:
             self._require_elements(step, inputs)
         while True:
-            request = Request(inputs, tuple([self._targets[index] for index in step.outputs]))
+            request = hal.Request(inputs, tuple([self._targets[index] for index in step.outputs]))
             bound = self._bound[number]
             try:
                 if bound is None or bound[0] != request:
@@ -216,7 +197,7 @@ class PlanExecution:
             vlog.write("execution", f"step {number} on {step.device.name}: operands {shown}")
         return result.timing
 
-    def _require_elements(self, step: ExecutionStep, inputs: Sequence[RequestArgument]) -> None:
+    def _require_elements(self, step: ExecutionStep, inputs: Sequence[hal.RequestArgument]) -> None:
         """Raise OP_FAILED for an input without elements: 0 means unknown in HAL 1.0 and 1.1."""
         for index, argument in zip(step.inputs, inputs, strict=True):
             if 0 in argument.dimensions and not argument.has_no_value:
@@ -226,14 +207,14 @@ class PlanExecution:
                     "hal.request.no-elements",
                 )
 
-    def _make_room(self, step: ExecutionStep, result: ExecutionResult, short: set[int]) -> None:
+    def _make_room(self, step: ExecutionStep, result: hal.ExecutionResult, short: set[int]) -> None:
         """Enlarge the buffers of outputs that were too small; OP_FAILED if none was."""
         grown = False
         for index, shape in zip(step.outputs, result.output_shapes, strict=True):
             if shape.is_sufficient:
                 continue
             operand, target = self._operands[index], self._targets[index]
-            if is_known(operand.type, shape.dimensions):
+            if hal.is_known(operand.type, shape.dimensions):
                 length = _bytes(operand, shape.dimensions)
             else:
                 length = max(_FIRST_GUESS, 2 * target.length)
@@ -256,7 +237,7 @@ class PlanExecution:
                 "driver.answer.no-reason",
             )
 
-    def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
+    def _computed(self, index: int, dimensions: hal.Dimensions) -> hal.RequestArgument:
         """A computed operand as an input of later steps."""
         argument = self._read.get(index)
         target = self._targets[index]
@@ -274,15 +255,15 @@ class PlanExecution:
                     f"has {target.length} bytes",
                     "driver.answer.operand-size",
                 )
-            argument = RequestArgument(target.address, length, dimensions, target.has_no_value)
+            argument = hal.RequestArgument(target.address, length, dimensions, target.has_no_value)
             self._read[index] = argument
         return argument
 
 
-def _bytes(operand: Operand, dimensions: Dimensions) -> int:
+def _bytes(operand: hal.Operand, dimensions: hal.Dimensions) -> int:
     if operand.type in SCALARS:
-        return byte_size(operand)
-    return ELEMENT_BYTES[operand.type] * element_count(dimensions)
+        return hal.byte_size(operand)
+    return ELEMENT_BYTES[operand.type] * hal.element_count(dimensions)
 
 
 def _of_step(error: NnapiError, number: int, step: ExecutionStep) -> NnapiError:
@@ -292,14 +273,14 @@ def _of_step(error: NnapiError, number: int, step: ExecutionStep) -> NnapiError:
     return error.at(f"step {number} on {step.device.name}")
 
 
-def _sum(timings: Sequence[Timing]) -> Timing:
+def _sum(timings: Sequence[hal.Timing]) -> hal.Timing:
     """Sums of the durations of the steps; None if a step reports none."""
 
     def added(values: list[int | None]) -> int | None:
         known = [value for value in values if value is not None]
         return sum(known) if len(known) == len(values) else None
 
-    return Timing(
+    return hal.Timing(
         added([timing.time_on_device_ns for timing in timings]),
         added([timing.time_in_driver_ns for timing in timings]),
     )

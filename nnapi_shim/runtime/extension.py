@@ -88,6 +88,13 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
     )
 
 
+def add_attribute(attributes: Attributes, name: str, code: int, data: bytes | None) -> None:
+    """Keep an attribute of an extension; raises BAD_DATA for one that is there already."""
+    if (name, code) in attributes:
+        raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
+    attributes[name, code] = data_of(data) or b""
+
+
 def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
     """Attributes in the form that devices receive."""
     return tuple([ExtensionAttribute(*key, data) for key, data in attributes.items()])

@@ -41,7 +41,7 @@ def fallback_step(model: Model, devices: Sequence[IDevice], steps: Sequence[Step
     return None
 
 
-class FallbackPreparedModel:
+class FallbackPreparedModel(IPreparedModel):
     """IPreparedModel: a primary one, and a fallback for the same model."""
 
     def __init__(
@@ -85,12 +85,6 @@ class FallbackPreparedModel:
     ) -> "FallbackExecution":
         """Bind a request to both."""
         return FallbackExecution(self, request, measure, loop_timeout_ns)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """Bind a request and run it once."""
-        return FallbackExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
 
 
 class FallbackExecution:

@@ -7,7 +7,7 @@ operand, and a refused operation is left out while its outputs count as written.
 from collections.abc import Callable, Iterator, Sequence
 
 from nnapi_shim import address, log
-from nnapi_shim.errors import NnapiError, Place, bad_data
+from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
@@ -79,7 +79,7 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
             unknown.update(item.outputs)
         except NnapiError as error:
             unknown.update(item.outputs)
-            yield error.at(Place("operation", item.number, OperationType(item.type).name))
+            yield error.at(operation_place(item.type, item.number))
     del keep
 
 
@@ -133,7 +133,7 @@ def _refused_values_of(draft: Draft, item: hal.Operation) -> Iterator[NnapiError
     except _UnknownError:
         return
     except NnapiError as error:
-        yield error.at(Place("operation", item.number, OperationType(item.type).name))
+        yield error.at(operation_place(item.type, item.number))
 
 
 # Calls that go on

@@ -6,8 +6,7 @@ Memory made from a descriptor is in memory_desc.py.
 import os
 
 from nnapi_shim import address, process, vlog
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.errors import bad_data, op_failed, unmappable
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, PROT_WRITE, Pages, duplicated
@@ -101,11 +100,7 @@ class FdMemory(Memory):
 
     def _mapped(self, needed: int, words: str) -> int:
         if not self._protect & needed:
-            raise NnapiError(
-                ResultCode.UNMAPPABLE,
-                f"the memory was created without {words}",
-                "memory.protection",
-            )
+            raise unmappable(f"the memory was created without {words}", "memory.protection")
         mapping = self._published.get("mapping")
         if mapping is None:
             # If threads race for the first use, one wins; the others unmap theirs.
@@ -116,8 +111,7 @@ class FdMemory(Memory):
         try:
             return Pages.of_file(self._fd, self._offset, self.size, self._protect)
         except (OSError, ValueError, OverflowError) as error:
-            raise NnapiError(
-                ResultCode.UNMAPPABLE,
+            raise unmappable(
                 f"memory of {self.size} bytes from offset {self._offset} of a file of "
                 f"{os.fstat(self._fd).st_size} bytes cannot be mapped: {error}",
                 "memory.cannot-map",
@@ -225,16 +219,13 @@ class HardwareBufferMemory(Memory):
 
     def _locked(self, needed: int, words: str) -> int:
         if not self.is_sized:
-            raise NnapiError(
-                ResultCode.UNMAPPABLE,
+            raise unmappable(
                 f"a hardware buffer of format {self._format} cannot be mapped; BLOB can",
                 "memory.hardware-buffer.format",
             )
         if not self._usage & needed:
-            raise NnapiError(
-                ResultCode.UNMAPPABLE,
-                f"the hardware buffer was allocated without {words}",
-                "memory.hardware-buffer.usage",
+            raise unmappable(
+                f"the hardware buffer was allocated without {words}", "memory.hardware-buffer.usage"
             )
         with self._mapping:
             if not self._address:
@@ -248,8 +239,7 @@ class HardwareBufferMemory(Memory):
         usage = self._usage & (_CPU_READ_MASK | _CPU_WRITE_MASK)
         error = self._lock_buffer(self._acquired, usage, -1, 0, result.address)
         if error:
-            raise NnapiError(
-                ResultCode.UNMAPPABLE,
+            raise unmappable(
                 f"the hardware buffer cannot be locked: error {error}",
                 "memory.hardware-buffer.lock",
             )
@@ -270,7 +260,7 @@ def copy(source: Memory, target: Memory) -> None:
             where = target.map_for_output()
             if isinstance(source, FdMemory) and isinstance(target, FdMemory):
                 # Both may map the same file at different addresses.
-                address.view(where, source.size)[:] = address.read(source.map(), source.size)
+                address.write(where, address.read(source.map(), source.size))
             else:
                 address.copy(where, source.map(), source.size)
         copied = True

@@ -4,7 +4,7 @@ from nnapi_shim import vlog
 from nnapi_shim.errors import bad_data, bad_state, op_failed
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
-from nnapi_shim.hal.types import Dimensions, Operand, byte_size, is_known
+from nnapi_shim.hal.types import Dimensions, Operand, byte_size, combined, is_known
 from nnapi_shim.pages import Pages
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
@@ -208,12 +208,3 @@ class DeviceMemory(Memory):
     def set_initialized(self, initialized: bool) -> None:
         """Record whether it has contents, after a run with it as an output or a copy into it."""
         self.is_initialized = initialized
-
-
-def combined(one: Dimensions, other: Dimensions) -> Dimensions | None:
-    """Merge known and unknown dimensions; None if they contradict each other."""
-    if not one or not other:
-        return one or other
-    if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):
-        return None
-    return tuple([a or b for a, b in zip(one, other, strict=True)])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import wraps
 
 from nnapi_shim import address, log, vlog
-from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES,
@@ -286,14 +286,12 @@ class Model:
                 "model.add-operation.type",
             )
             raise error.at(Place("operation", number))
-        name = kind.name if isinstance(kind, OperationType) else f"extension {code:#x}"
-        place = Place("operation", number, name)
         try:
             item = hal.Operation(
                 kind, self._taken("input", inputs), self._taken("output", outputs), number
             )
         except NnapiError as error:
-            raise error.at(place) from None
+            raise error.at(operation_place(kind, number)) from None
         self.draft.check_operation(item)
         self.draft.operations.append(item)
 

@@ -7,7 +7,8 @@ one device that can run in sequence form one step.
 from collections.abc import Sequence
 
 from nnapi_shim import log, vlog
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.errors import NnapiError, bad_data, op_failed, operation_place
+from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     ExecutionPreference,
     FeatureLevel,
@@ -16,20 +17,12 @@ from nnapi_shim.hal.enums import (
     OperationType,
 )
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hal.types import (
-    Capabilities,
-    Model,
-    Operation,
-    PerformanceInfo,
-    Subgraph,
-    is_known,
-)
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.limits import watched
 from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES
 
-_WORST = PerformanceInfo(float("inf"), float("inf"))
+_WORST = hal.PerformanceInfo(float("inf"), float("inf"))
 """Performance of an operand type for which a device reports none."""
 
 DYNAMIC_OUTPUTS = FeatureLevel.LEVEL_3
@@ -44,7 +37,7 @@ class Step(NamedTuple):
 
 
 def partitioned(
-    model: Model,
+    model: hal.Model,
     devices: Sequence[IDevice],
     preference: ExecutionPreference,
     answers: "Answers | None" = None,
@@ -73,7 +66,7 @@ def partitioned(
 
 
 def whole(
-    model: Model,
+    model: hal.Model,
     devices: Sequence[IDevice],
     preference: ExecutionPreference,
     answers: "Answers | None" = None,
@@ -98,7 +91,7 @@ def whole(
     return [_logged(whole_on(devices[best], model))]
 
 
-def whole_on(device: IDevice, model: Model) -> Step:
+def whole_on(device: IDevice, model: hal.Model) -> Step:
     """All operations on one device."""
     return Step(device, tuple(range(len(model.main.operations))))
 
@@ -111,7 +104,7 @@ def _logged(step: Step) -> Step:
     return step
 
 
-def supported_by(device: IDevice, model: Model) -> list[bool]:
+def supported_by(device: IDevice, model: hal.Model) -> list[bool]:
     """Per operation, in the order of Model.main.operations, whether a device supports it.
 
     All False if the device fails, or returns a wrong number of answers.
@@ -135,13 +128,13 @@ class Answers:
     """Answers of devices about a model. Each device is asked on demand, and once."""
 
     def __init__(
-        self, model: Model, devices: Sequence[IDevice], preference: ExecutionPreference
+        self, model: hal.Model, devices: Sequence[IDevice], preference: ExecutionPreference
     ) -> None:
         self._model = model
         self._devices = devices
         self._is_low_power = preference is ExecutionPreference.LOW_POWER
         self._supported: list[list[bool] | None] = [None] * len(devices)
-        self._capabilities: list[Capabilities | None] = [None] * len(devices)
+        self._capabilities: list[hal.Capabilities | None] = [None] * len(devices)
         self._figures: dict[OperandType | int, list[float]] = {}
         """Operand type -> performance figure of each device."""
         self._rankings: dict[OperandType | int, list[int]] = {}
@@ -157,7 +150,7 @@ class Answers:
             for position, item in enumerate(watched(self._model.main.operations))
         ]
 
-    def _best(self, position: int, item: Operation) -> int:
+    def _best(self, position: int, item: hal.Operation) -> int:
         for device in self._ranking(item):
             if self.runs(device)[position]:
                 return device
@@ -219,7 +212,7 @@ class Answers:
 
     # Figures
 
-    def _ranking(self, item: Operation) -> Sequence[int]:
+    def _ranking(self, item: hal.Operation) -> Sequence[int]:
         """All devices, best first for an operation; ties keep the order of devices."""
         if len(self._devices) < 2:
             return range(len(self._devices))
@@ -231,7 +224,7 @@ class Answers:
             ranking = self._rankings[key] = _ranked(self.figures(item))
         return ranking
 
-    def figures(self, item: Operation) -> list[float]:
+    def figures(self, item: hal.Operation) -> list[float]:
         """Time or power that each device needs for an operation, relative to the CPU.
 
         As in the reference runtime, the type of the first input decides.
@@ -242,7 +235,7 @@ class Answers:
                 self._graphs.append([sum(figures) for figures in zip(*each, strict=True)])
         return self._figures_in(self._model.main, item)
 
-    def _figures_in(self, graph: Subgraph, item: Operation) -> list[float]:
+    def _figures_in(self, graph: hal.Subgraph, item: hal.Operation) -> list[float]:
         """Figures of an operation of any graph, after those of the graphs that it refers to."""
         operands = graph.operands
         if item.type in (OperationType.IF, OperationType.WHILE):
@@ -279,10 +272,10 @@ class Answers:
                 return self._preferred(capabilities.relaxed_float32_to_float16_performance_scalar)
         return self._preferred(capabilities.operand_performance.get(type, _WORST))
 
-    def _preferred(self, info: PerformanceInfo) -> float:
+    def _preferred(self, info: hal.PerformanceInfo) -> float:
         return info.power_usage if self._is_low_power else info.exec_time
 
-    def _capabilities_of(self, device: int) -> Capabilities:
+    def _capabilities_of(self, device: int) -> hal.Capabilities:
         capabilities = self._capabilities[device]
         if capabilities is None:
             try:
@@ -292,7 +285,7 @@ class Answers:
                 log.warning(
                     f"{name} counts as the slowest, it does not say how fast it is: {error}"
                 )
-                capabilities = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
+                capabilities = hal.Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
             self._capabilities[device] = capabilities
         return capabilities
 
@@ -301,14 +294,12 @@ def _ranked(figures: Sequence[float]) -> list[int]:
     return sorted(range(len(figures)), key=lambda device: figures[device])
 
 
-def _named(item: Operation) -> str:
+def _named(item: hal.Operation) -> str:
     """An operation in a message."""
-    kind = item.type
-    name = kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
-    return f"{name} (operation {item.number})"
+    return str(operation_place(item.type, item.number))
 
 
-def _unfit(model: Model, steps: Sequence[Step]) -> list[int]:
+def _unfit(model: hal.Model, steps: Sequence[Step]) -> list[int]:
     """Operations that their device supports, but not at their position.
 
     A device of feature level 1 or 2 does not report output dimensions. It cannot pass an operand to
@@ -326,7 +317,7 @@ def _unfit(model: Model, steps: Sequence[Step]) -> list[int]:
         if step.device.feature_level < DYNAMIC_OUTPUTS
         for position in step.operations
         if any(
-            not is_known(main.operands[index].type, main.operands[index].dimensions)
+            not hal.is_known(main.operands[index].type, main.operands[index].dimensions)
             and not readers.get(index, set()) <= {number}
             for index in main.operations[position].outputs
         )

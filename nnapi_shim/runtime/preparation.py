@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, bad_state
 from nnapi_shim.hal.enums import DEFAULT_LOOP_TIMEOUT_NS, MAXIMUM_LOOP_TIMEOUT_NS
 from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
@@ -22,11 +22,7 @@ def while_preparing(method: Method) -> Method:
 
     @wraps(method)
     def checked(self: "Preparation", *arguments: Any, **named: Any) -> Any:
-        if self._state != PREPARATION:
-            state = self._seen_state()
-            raise bad_state(
-                f"the execution is {state}; it can no longer be changed", "execution.sealed"
-            )
+        self._require_preparation()
         return method(self, *arguments, **named)
 
     return checked  # type: ignore[return-value]
@@ -52,7 +48,7 @@ class Preparation:
         self,
         role: str,
         index: int,
-        type: Callable[[], ArgumentType] | None,
+        type: ArgumentType | None,
         address: int,
         length: int,
     ) -> None:
@@ -69,7 +65,7 @@ class Preparation:
         self,
         role: str,
         index: int,
-        type: Callable[[], ArgumentType] | None,
+        type: ArgumentType | None,
         memory: Memory,
         offset: int,
         length: int,
@@ -112,9 +108,7 @@ class Preparation:
         """Keep an attribute for the device; unknown names are accepted."""
         self.compilation.require_single_explicit_device("an extension attribute")
         self._require_preparation()
-        if (name, code) in self._attributes:
-            raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
-        self._attributes[name, code] = extension.data_of(data) or b""
+        extension.add_attribute(self._attributes, name, code, data)
 
     def _require_preparation(self) -> None:
         if self._state != PREPARATION:

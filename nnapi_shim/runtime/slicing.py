@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.part import Contents, renumbered
+from nnapi_shim.hal.part import Contents
 from nnapi_shim.hal.types import Model, Operand, Subgraph
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import bound_operand, bound_operation
@@ -66,27 +66,11 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
     }
     inputs = [index for index in main.input_indexes if index in read_from_outside]
     inputs += sorted(read_from_outside.difference(inputs))
-    lifetimes = dict.fromkeys(inputs, L.SUBGRAPH_INPUT) | dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
     contents = Contents(model)
     used = sorted(read | written)
-    new_indexes = {index: new_index for new_index, index in enumerate(used)}
-    operands = []
-    for index in used:
-        operand = contents.moved(main.operands[index])
-        if index in lifetimes:
-            operand = operand._replace(lifetime=lifetimes[index])
-        elif index in written:
-            operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
-        operands.append(operand)
-    if not inputs:
-        inputs, new_indexes[SPARE] = [SPARE], len(operands)
-        operands.append(_SPARE_INPUT)
-    graph = Subgraph(
-        tuple(operands),
-        tuple([renumbered(item, new_indexes) for item in operations]),
-        tuple([new_indexes[index] for index in inputs]),
-        tuple([new_indexes[index] for index in outputs]),
-    )
+    added = () if inputs else (_SPARE_INPUT,)
+    inputs = inputs or [SPARE]
+    graph = contents.graph(used, operations, inputs, outputs, added)
     return Slice(contents.model(graph), tuple(inputs), tuple(outputs), tuple(used))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nnapi_shim.hal.types import Model
+from nnapi_shim.hal.types import Model, dependencies
 
 
 def in_steps(model: Model, chosen: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
@@ -27,22 +27,12 @@ class _Flow:
 
     def __init__(self, model: Model, chosen: Sequence[int]) -> None:
         self._chosen = chosen
-        operations = model.main.operations
-        writer = {
-            index: position for position, item in enumerate(operations) for index in item.outputs
-        }
-        self._readers: list[list[int]] = [[] for _ in operations]
-        self._waits_for: list[int] = []
-        for position, item in enumerate(operations):
-            sources = {writer[index] for index in item.inputs if index in writer}
-            self._waits_for.append(len(sources))
-            for source in sources:
-                self._readers[source].append(position)
+        self._waits_for, self._readers = dependencies(model.main.operations)
         self.ready = [position for position, waits in enumerate(self._waits_for) if not waits]
         # Operations are in topological order: in reverse, the device changes after every reader
         # are known.
-        self._changes = [0] * len(operations)
-        for position in reversed(range(len(operations))):
+        self._changes = [0] * len(chosen)
+        for position in reversed(range(len(chosen))):
             self._changes[position] = max(
                 (
                     self._changes[reader] + (chosen[reader] != chosen[position])

@@ -8,14 +8,15 @@ from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.compile.packing import Packing
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
 from nnapi_shim.drivers.observing import ObservedStep
-from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
-from nnapi_shim.hal.types import ExecutionResult, Request
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hal.types import ExecutionResult
 from nnapi_shim.hints import Any
 from nnapi_shim.recording.trace import DEVICE, OPERATION, RUNTIME, Trace
 from nnapi_shim.runtime import compilation, execution_plan, slicing
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.execution import Execution
 from nnapi_shim.runtime.model import Model
+from nnapi_shim.runtime.wrapped import WrappedPreparedModel
 
 
 def trace_all(trace: Trace) -> None:
@@ -67,10 +68,15 @@ def _packing(trace: Trace, function: Callable[..., None]) -> Callable[..., None]
 def _prepared_on(trace: Trace, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def prepared_on(self: Compilation, device: IDevice, model: Any, *rest: Any) -> Any:
-        numbers = [item.number for item in model.main.operations]
-        with trace.within(f"{device.name}: prepare", DEVICE, operations=_ranges(numbers)):
+        operations = _ranges([item.number for item in model.main.operations])
+        with trace.within(f"{device.name}: prepare", DEVICE, operations=operations):
             prepared = function(self, device, model, *rest)
-        return _TracedPreparedModel(trace, prepared, device.name, _ranges(numbers))
+
+        def traced(run: Callable[[], ExecutionResult]) -> ExecutionResult:
+            with trace.within(f"{device.name}: run", DEVICE, operations=operations):
+                return run()
+
+        return WrappedPreparedModel(prepared, traced)
 
     return prepared_on
 
@@ -84,41 +90,6 @@ def _ranges(numbers: Sequence[int]) -> str:
         else:
             ranges.append([number, number])
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
-
-
-class _TracedPreparedModel:
-    """IPreparedModel that records the runs of another as slices."""
-
-    def __init__(self, trace: Trace, prepared: IPreparedModel, name: str, operations: str) -> None:
-        self._trace, self._prepared = trace, prepared
-        self._name, self._operations = name, operations
-
-    def createReusableExecution(  # noqa: N802 (the name in the HAL)
-        self, request: Request, measure: bool, loop_timeout_ns: int
-    ) -> "_TracedExecution":
-        """As IPreparedModel."""
-        made = self._prepared.createReusableExecution(request, measure, loop_timeout_ns)
-        return _TracedExecution(self._trace, made, self._name, self._operations)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """As IPreparedModel."""
-        with self._trace.within(f"{self._name}: run", DEVICE, operations=self._operations):
-            return self._prepared.execute(request, measure, deadline_ns, loop_timeout_ns)
-
-
-class _TracedExecution:
-    """IExecution that records the runs of another as slices."""
-
-    def __init__(self, trace: Trace, execution: IExecution, name: str, operations: str) -> None:
-        self._trace, self._execution = trace, execution
-        self._name, self._operations = name, operations
-
-    def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """As IExecution."""
-        with self._trace.within(f"{self._name}: run", DEVICE, operations=self._operations):
-            return self._execution.compute(deadline_ns)
 
 
 def _operation(trace: Trace, step: ObservedStep) -> None:

@@ -1,19 +1,21 @@
 """Prepared models that log their runs on stderr: DEBUG_NN_VLOG with `execution`."""
 
 from collections.abc import Callable
+from functools import partial
 from time import monotonic_ns
 
 from nnapi_shim import vlog
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request
+from nnapi_shim.runtime.wrapped import WrappedPreparedModel
 
 
-class ToldPreparedModel:
+class LoggingPreparedModel(WrappedPreparedModel):
     """As IPreparedModel. where: the devices that run it."""
 
     def __init__(self, prepared: IPreparedModel, where: str) -> None:
-        self._prepared = prepared
+        super().__init__(prepared, partial(_logged, where))
         self._where = where
 
     def createReusableExecution(
@@ -22,30 +24,7 @@ class ToldPreparedModel:
         """As IPreparedModel."""
         inputs = [list(argument.dimensions) for argument in request.inputs]
         vlog.write("execution", f"an execution on {self._where} with inputs {inputs}")
-        execution = self._prepared.createReusableExecution(request, measure, loop_timeout_ns)
-        return ToldExecution(execution, self._where)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """As IPreparedModel."""
-        prepared = self._prepared
-        return _logged(
-            self._where,
-            lambda: prepared.execute(request, measure, deadline_ns, loop_timeout_ns),
-        )
-
-
-class ToldExecution:
-    """As IExecution."""
-
-    def __init__(self, execution: IExecution, where: str) -> None:
-        self._execution = execution
-        self._where = where
-
-    def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """As IExecution."""
-        return _logged(self._where, lambda: self._execution.compute(deadline_ns))
+        return super().createReusableExecution(request, measure, loop_timeout_ns)
 
 
 def _logged(where: str, run: Callable[[], ExecutionResult]) -> ExecutionResult:

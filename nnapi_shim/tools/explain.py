@@ -17,7 +17,6 @@ from nnapi_shim.drivers.versioned.compliance import (
     Compliance,
     Reason,
     compliance,
-    name_of,
 )
 from nnapi_shim.drivers.versioned.defaults import without_defaults
 from nnapi_shim.errors import NnapiError, Place
@@ -279,7 +278,7 @@ class _Explainer:
         """The operand type or operation whose performance figure applies to an operation."""
         item = self.model.main.operations[position]
         if item.type in (OperationType.IF, OperationType.WHILE):
-            return name_of(item.type)
+            return OperationType(item.type).name
         kind = self.model.main.operands[item.inputs[0]].type
         relaxed = self.model.relax_computation_float32_to_float16 and "FLOAT32" in str(
             getattr(kind, "name", "")

@@ -39,11 +39,9 @@ def declared(module):
     """The enums and structs that a module defines, in the form of `definitions`."""
     found = {}
     for name, item in inspect.getmembers(module, inspect.isclass):
-        if item.__module__ != module.__name__:
-            continue
-        if issubclass(item, IntEnum):
+        if issubclass(item, IntEnum) and item is not IntEnum:
             found[name] = {member.name: member.value for member in item}
-        elif issubclass(item, tuple):
+        elif issubclass(item, tuple) and item.__module__ == module.__name__:
             found[name] = list(item._fields)
     return found
 

@@ -8,8 +8,7 @@ from nnapi_shim.hal.enums import (
     ExecutionPreference,
     Priority,
 )
-from nnapi_shim.hal.interfaces import CacheHandles
-from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_all
+from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.hints import TYPE_CHECKING
 from nnapi_shim.operations import supported
 from nnapi_shim.process import load_numpy

@@ -37,8 +37,9 @@ from nnapi_shim.hal.enums import (
     Priority,
     ResultCode,
 )
-from nnapi_shim.hal.interfaces import CacheHandles
+from nnapi_shim.hal.interfaces import IPreparedModel
 from nnapi_shim.hal.types import (
+    CacheHandles,
     Capabilities,
     ExecutionResult,
     Model,
@@ -223,7 +224,7 @@ def _device_status(answer: Any) -> v1_0.DeviceStatus:
         ) from None
 
 
-class VersionedPreparedModel:
+class VersionedPreparedModel(IPreparedModel):
     """A prepared model of HAL 1.0 and 1.1."""
 
     def __init__(self, what: str, prepared: Any, part: Slice) -> None:
@@ -239,12 +240,6 @@ class VersionedPreparedModel:
     ) -> "VersionedExecution":
         """Bind a request; the HAL reports no durations."""
         return VersionedExecution(self, request)
-
-    def execute(
-        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
-    ) -> ExecutionResult:
-        """Bind a request and run it once."""
-        return VersionedExecution(self, request).compute(deadline_ns)
 
 
 class VersionedExecution:

@@ -185,7 +185,7 @@ class Answer:
             )
         limit = time_limit_ns()
         end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
-        seconds = -1.0 if end is None else min((end - now) / 1e9, _LONGEST_WAIT_S)
+        seconds = -1.0 if end is None else min((end - now) / 1e9, LONGEST_WAIT_S)
         watchdog = None if end is None else Watchdog(self._what, seconds)
         try:
             self._begin(start)
@@ -234,5 +234,5 @@ def returned(what: str, call: Callable[[], Any]) -> Any:
     return answer.get(start, None)
 
 
-_LONGEST_WAIT_S = 1e8
+LONGEST_WAIT_S = 1e8
 """Upper limit of a lock's timeout."""

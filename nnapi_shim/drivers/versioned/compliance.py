@@ -7,6 +7,7 @@ levels of types, forms and ranks; this module has the HAL's requirements for ope
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from nnapi_shim.errors import operation_place
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
@@ -103,12 +104,8 @@ def _compliance(
     """newest: for each referenced graph the operation with the highest level."""
     reasons = list(_reasons(item, graph, model, newest))
     level = max([1, *[reason.level for reason in reasons]])
-    return OperationCompliance(item.number, name_of(item.type), level, tuple(reasons))
-
-
-def name_of(type: OperationType | int) -> str:
-    """Name of an operation type, including extension types."""
-    return type.name if isinstance(type, OperationType) else f"extension {type:#x}"
+    name = operation_place(item.type, item.number).name
+    return OperationCompliance(item.number, name, level, tuple(reasons))
 
 
 def _reasons(

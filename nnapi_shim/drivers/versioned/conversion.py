@@ -155,36 +155,30 @@ def to_request(
             )
         output_arguments.append(_argument(operand, argument, dimensions))
     pools: list[OwnMemory] = []
-    converted: list[tuple[v1_0.RequestArgument, ...]] = []
-    copies: list[tuple[tuple[int, int, int], ...]] = []
-    for arguments in (input_arguments, output_arguments):
-        placed, moves, size = [], [], 0
-        for argument, dimensions, length in arguments:
-            if argument.has_no_value:
-                placed.append(v1_0.RequestArgument(True, v1_0.DataLocation(), ()))
-                continue
-            placed.append(
-                v1_0.RequestArgument(False, v1_0.DataLocation(len(pools), size, length), dimensions)
-            )
-            moves.append((size, argument.address, length))
-            size += -(-length // _ALIGNMENT) * _ALIGNMENT
-        base = 0
-        if size:
-            pools.append(OwnMemory(size))
-            base = pools[-1].map()
-        converted.append(tuple(placed))
-        is_input = arguments is input_arguments
-        copies.append(
-            tuple(
-                [
-                    (base + at, theirs, length) if is_input else (theirs, base + at, length)
-                    for at, theirs, length in moves
-                ]
-            )
-        )
-    return ConvertedRequest(
-        v1_0.Request(converted[0], converted[1], tuple(pools)), copies[0], copies[1]
-    )
+    given, copies_in = _placed(input_arguments, pools)
+    taken, moves = _placed(output_arguments, pools)
+    copies_out = tuple([(theirs, ours, length) for ours, theirs, length in moves])
+    return ConvertedRequest(v1_0.Request(given, taken, tuple(pools)), copies_in, copies_out)
+
+
+def _placed(
+    arguments: Sequence[tuple[hal.RequestArgument, hal.Dimensions, int]], pools: list[OwnMemory]
+) -> tuple[tuple[v1_0.RequestArgument, ...], tuple[tuple[int, int, int], ...]]:
+    """Arguments in a new pool, and (address in the pool, the program's address, bytes) of each."""
+    placed, moves, size = [], [], 0
+    for argument, dimensions, length in arguments:
+        if argument.has_no_value:
+            placed.append(v1_0.RequestArgument(True, v1_0.DataLocation(), ()))
+            continue
+        location = v1_0.DataLocation(len(pools), size, length)
+        placed.append(v1_0.RequestArgument(False, location, dimensions))
+        moves.append((size, argument.address, length))
+        size += -(-length // _ALIGNMENT) * _ALIGNMENT
+    base = 0
+    if size:
+        pools.append(OwnMemory(size))
+        base = pools[-1].map()
+    return tuple(placed), tuple([(base + at, theirs, length) for at, theirs, length in moves])
 
 
 def _argument(

@@ -4,12 +4,11 @@ For example, a CONV_2D whose layout flag has its default value is a CONV_2D of l
 reference runtime does the same in every model.
 """
 
-from struct import unpack
 from typing import Any
 
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.quantization import SCALARS, STRUCT_CODES
+from nnapi_shim.hal.enums import OperandLifeTime, OperationType
+from nnapi_shim.hal.quantization import SCALARS, decoded
 from nnapi_shim.hal.types import Model, Operation
 from nnapi_shim.operations import operation
 
@@ -55,5 +54,4 @@ def _scalar(index: int, model: Model) -> Any:
     if operand.lifetime is not OperandLifeTime.CONSTANT_COPY or operand.type not in SCALARS:
         return None
     data = model.operand_values[where.offset : where.offset + where.length]
-    (number,) = unpack(STRUCT_CODES[operand.type], data)
-    return bool(number) if operand.type is OperandType.BOOL else number
+    return decoded(operand.type, data)

@@ -5,17 +5,14 @@ leaves them unknown, they follow from the inputs of the run in almost all cases.
 """
 
 from collections.abc import Sequence
-from struct import iter_unpack, unpack
 from typing import Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.versioned.compliance import name_of
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, operation_place
 from nnapi_shim.hal import types as hal
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.quantization import SCALARS, STRUCT_CODES
+from nnapi_shim.hal.enums import OperandLifeTime, OperationType
+from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.operations import bound_operand, bound_operation
-from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 
 L = OperandLifeTime
@@ -91,7 +88,7 @@ class _Resolution:
             try:
                 self._step(item)
             except NnapiError as error:
-                raise error.at(f"{name_of(item.type)} (operation {item.number})") from None
+                raise error.at(operation_place(item.type, item.number)) from None
         return [self._operands[index].dimensions for index in self._model.main.output_indexes]
 
     def _step(self, item: hal.Operation) -> None:
@@ -109,7 +106,7 @@ class _Resolution:
             data = self._bytes(index)
             if data is None:  # computed by the model, so unknown before the run
                 raise _UnknownError
-            return _value(operand, data)
+            return decoded(operand.type, data)
         if not hal.is_known(operand.type, operand.dimensions):
             raise _UnknownError
         return operand
@@ -134,12 +131,3 @@ class _Resolution:
         argument = self._given[index]
         bound_operand = operand._replace(dimensions=argument.dimensions)
         return address.read(argument.address, hal.byte_size(bound_operand))
-
-
-def _value(operand: BoundOperand, data: bytes) -> Any:
-    """The value of a scalar as a number, of a tensor as a tuple of numbers."""
-    code = STRUCT_CODES[operand.type]
-    if operand.type not in SCALARS:
-        return tuple([number for (number,) in iter_unpack(code, data)])
-    (number,) = unpack(code, data)
-    return bool(number) if operand.type is OperandType.BOOL else number

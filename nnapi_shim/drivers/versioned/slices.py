@@ -4,11 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nnapi_shim.drivers.versioned.compliance import operand_level
-from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.hal.part import Contents, renumbered
-from nnapi_shim.hal.types import Model, Subgraph
-
-L = OperandLifeTime
+from nnapi_shim.hal.part import Contents
+from nnapi_shim.hal.types import Model
 
 
 class Slice(NamedTuple):
@@ -53,24 +50,6 @@ def sliced(model: Model, keep: Sequence[bool]) -> Slice:
     if not (items and inputs and outputs):
         return Slice(None, (), (), ())
 
-    used = sorted(read | written | {*inputs})
-    position_of = {index: at for at, index in enumerate(used)}
-    is_input, is_output = {*inputs}, {*outputs}
     contents = Contents(model)
-    operands = []
-    for index in used:
-        operand = main.operands[index]
-        if index in is_input:
-            operand = operand._replace(lifetime=L.SUBGRAPH_INPUT)
-        elif index in is_output:
-            operand = operand._replace(lifetime=L.SUBGRAPH_OUTPUT)
-        elif operand.lifetime is L.SUBGRAPH_OUTPUT:
-            operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
-        operands.append(contents.moved(operand))
-    graph = Subgraph(
-        tuple(operands),
-        tuple([renumbered(item, position_of) for item in items]),
-        tuple([position_of[index] for index in inputs]),
-        tuple([position_of[index] for index in outputs]),
-    )
+    graph = contents.graph(sorted(read | written | {*inputs}), items, inputs, outputs)
     return Slice(contents.model(graph), kept, tuple(input_positions), tuple(output_positions))

@@ -31,9 +31,9 @@ class Watchdog:
         timer, event, time = address.Block(8), address.Block(64), address.Block(32)
         text = _line(what, seconds + GRACE_S)
         print_line = address.of_function(_functions["warnx"][0])
-        _store(event, pack("<qiiq", text.address, 0, _SIGEV_THREAD, print_line))
+        address.write(event.address, pack("<qiiq", text.address, 0, _SIGEV_THREAD, print_line))
         nanoseconds = int((seconds + GRACE_S) * 1e9)
-        _store(time, pack("<4q", 0, 0, *divmod(nanoseconds, 10**9)))
+        address.write(time.address, pack("<4q", 0, 0, *divmod(nanoseconds, 10**9)))
         create, start = _functions["timer_create"][0], _functions["timer_settime"][0]
         if create(_CLOCK_MONOTONIC, event.address, timer.address) == 0:
             (self._timer,) = address.words(timer.address, "uintptr_t", 1)
@@ -74,9 +74,5 @@ def _line(what: str, seconds: float) -> address.Block:
         )
         raw = data.replace("%", "%%").encode(errors="replace")
         line = _texts[what, seconds] = address.Block(len(raw) + 1)
-        _store(line, raw)
+        address.write(line.address, raw)
     return line
-
-
-def _store(block: address.Block, data: bytes) -> None:
-    address.view(block.address, len(data))[:] = data

@@ -43,6 +43,16 @@ struct AAssetDir {
   size_t next;
 };
 
+static void* none(int error) {
+  errno = error;
+  return NULL;
+}
+
+static int fail(int error) {
+  errno = error;
+  return -1;
+}
+
 static int open_folder(const char* path) {
   return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
@@ -101,10 +111,7 @@ static int open_without_links(int folder, const char* name, int flags) {
 
 /* Opens a name that lies within the folder; -1 with errno. */
 static int open_beneath(int folder, const char* name, int flags) {
-  if (leads_out(name)) {
-    errno = EXDEV;
-    return -1;
-  }
+  if (leads_out(name)) return fail(EXDEV);
   struct open_how how = {
       .flags = (unsigned)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
   int fd;
@@ -119,10 +126,7 @@ static int open_beneath(int folder, const char* name, int flags) {
 }
 
 AAssetManager* nnapi_shim_openAssetFolder(const char* path) {
-  if (path == NULL) {
-    errno = EINVAL;
-    return NULL;
-  }
+  if (path == NULL) return none(EINVAL);
   int folder = open_folder(path);
   if (folder < 0) return NULL;
   AAssetManager* manager = malloc(sizeof *manager);
@@ -166,10 +170,7 @@ static AAsset* make_asset(int fd) {
 
 AAsset* AAssetManager_open(AAssetManager* mgr, const char* filename, int mode) {
   (void)mode;
-  if (filename == NULL || filename[0] == '\0') {
-    errno = EINVAL;
-    return NULL;
-  }
+  if (filename == NULL || filename[0] == '\0') return none(EINVAL);
   int folder = folder_of(mgr);
   if (folder < 0) return NULL;
   /* Without O_NONBLOCK a named pipe would block here. */
@@ -188,10 +189,7 @@ void AAsset_close(AAsset* asset) {
 }
 
 int AAsset_read(AAsset* asset, void* buf, size_t count) {
-  if (asset == NULL || (buf == NULL && count > 0)) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (asset == NULL || (buf == NULL && count > 0)) return fail(EINVAL);
   uint64_t remaining = (uint64_t)(asset->length - asset->position);
   if (count > remaining) count = (size_t)remaining;
   if (count > INT_MAX) count = INT_MAX;
@@ -216,10 +214,7 @@ int64_t AAsset_seek64(AAsset* asset, int64_t offset, int whence) {
                                         : -1;
     if (base < 0 || __builtin_add_overflow(base, offset, &position)) position = -1;
   }
-  if (position < 0 || position > asset->length) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (position < 0 || position > asset->length) return fail(EINVAL);
   asset->position = position;
   return position;
 }
@@ -237,10 +232,7 @@ off_t AAsset_getRemainingLength(AAsset* asset) {
 }
 
 const void* AAsset_getBuffer(AAsset* asset) {
-  if (asset == NULL) {
-    errno = EINVAL;
-    return NULL;
-  }
+  if (asset == NULL) return none(EINVAL);
   if (asset->length == 0) return "";
   if (asset->buffer == NULL) {
     void* mapped = mmap(NULL, (size_t)asset->length, PROT_READ, MAP_PRIVATE, asset->fd, 0);
@@ -251,10 +243,7 @@ const void* AAsset_getBuffer(AAsset* asset) {
 }
 
 int AAsset_openFileDescriptor(AAsset* asset, off_t* outStart, off_t* outLength) {
-  if (asset == NULL) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (asset == NULL) return fail(EINVAL);
   int fd = fcntl(asset->fd, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) return -1;
   if (outStart != NULL) *outStart = 0;
@@ -317,10 +306,7 @@ static int fill(AAssetDir* listing, int folder, const char* directory) {
 }
 
 AAssetDir* AAssetManager_openDir(AAssetManager* mgr, const char* dirName) {
-  if (dirName == NULL) {
-    errno = EINVAL;
-    return NULL;
-  }
+  if (dirName == NULL) return none(EINVAL);
   AAssetDir* listing = calloc(1, sizeof *listing);
   if (listing == NULL) return NULL;
   int folder = folder_of(mgr);

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* JNI's functions get an environment, which most of them have no use for. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 enum java_kind {
   JAVA_PLAIN,
   JAVA_CLASS,

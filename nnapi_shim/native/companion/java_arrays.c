@@ -24,7 +24,6 @@ static int is_within(JNIEnv* env, const struct java_object* array, jsize start, 
 }
 
 static jsize get_array_length(JNIEnv* env, jarray array) {
-  (void)env;
   const struct java_object* object = java_expect_any(array, "GetArrayLength");
   if (object->kind != JAVA_OBJECT_ARRAY) {
     object = java_expect(array, JAVA_PRIMITIVE_ARRAY, "GetArrayLength");
@@ -56,12 +55,10 @@ static struct java_object* expect_array(jarray array, const char* type, const ch
     return java_new(env, JAVA_PRIMITIVE_ARRAY, java_class(CLASS_##T), length, elements); \
   } \
   static T* get_##T##_elements(JNIEnv* env, T##Array array, jboolean* is_copy) { \
-    (void)env; \
     if (is_copy != NULL) *is_copy = JNI_FALSE; \
     return expect_array(array, CLASS_##T, "Get" #Name "ArrayElements")->content; \
   } \
   static void release_##T##_elements(JNIEnv* env, T##Array array, T* elements, jint mode) { \
-    (void)env, (void)mode; \
     static const char function[] = "Release" #Name "ArrayElements"; \
     if (expect_array(array, CLASS_##T, function)->content != elements) { \
       java_abort(function, "the elements are not the array's"); \
@@ -83,14 +80,12 @@ static struct java_object* expect_array(jarray array, const char* type, const ch
 NNAPI_SHIM_JNI_PRIMITIVES(DEFINE, )
 
 static void* get_primitive_array_critical(JNIEnv* env, jarray array, jboolean* is_copy) {
-  (void)env;
   if (is_copy != NULL) *is_copy = JNI_FALSE;
   return java_expect(array, JAVA_PRIMITIVE_ARRAY, "GetPrimitiveArrayCritical")->content;
 }
 
 static void release_primitive_array_critical(
     JNIEnv* env, jarray array, void* elements, jint mode) {
-  (void)env, (void)elements, (void)mode;
   java_expect(array, JAVA_PRIMITIVE_ARRAY, "ReleasePrimitiveArrayCritical");
 }
 

@@ -57,7 +57,6 @@ static void exception_describe(JNIEnv* env) {
 }
 
 static void fatal_error(JNIEnv* env, const char* message) {
-  (void)env;
   java_abort("FatalError", "%s", message == NULL ? "" : message);
 }
 

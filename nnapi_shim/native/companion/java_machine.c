@@ -33,18 +33,15 @@ static void free_env(void* memory) {
 }
 
 static jint destroy_java_vm(JavaVM* vm) {
-  (void)vm;
   return JNI_ERR;
 }
 
 static jint attach(JavaVM* vm, JNIEnv** env, void* arguments) {
-  (void)vm, (void)arguments;
   *env = nnapi_shim_getJavaEnv();
   return JNI_OK;
 }
 
 static jint detach(JavaVM* vm) {
-  (void)vm;
   struct java_env* env = pthread_getspecific(key);
   if (env == NULL) return JNI_EDETACHED;
   pthread_setspecific(key, NULL);
@@ -53,7 +50,6 @@ static jint detach(JavaVM* vm) {
 }
 
 static jint get_env(JavaVM* vm, void** env, jint version) {
-  (void)vm;
   *env = NULL;
   if (version != JNI_VERSION_1_2 && version != JNI_VERSION_1_4 && version != JNI_VERSION_1_6) {
     return JNI_EVERSION;
@@ -72,12 +68,10 @@ static const struct JNIInvokeInterface invoke_functions = {
 static JavaVM machine = &invoke_functions;
 
 static jint get_version(JNIEnv* env) {
-  (void)env;
   return JNI_VERSION_1_6;
 }
 
 static jint get_java_vm(JNIEnv* env, JavaVM** vm) {
-  (void)env;
   *vm = &machine;
   return JNI_OK;
 }

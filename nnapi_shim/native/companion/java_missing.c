@@ -2,8 +2,6 @@
 /* A function for each one of the table, which says that it is not there. */
 #include "java.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 static _Noreturn void missing(const char* name) {
   java_abort(name, "this function is not in the stand-in for Java");
 }

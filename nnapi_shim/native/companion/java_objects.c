@@ -25,13 +25,11 @@ static jboolean is_a(const struct java_object* type, const struct java_object* o
 }
 
 static jboolean is_instance_of(JNIEnv* env, jobject object, jclass type) {
-  (void)env;
   const struct java_object* other = java_expect(type, JAVA_CLASS, "IsInstanceOf");
   return object == NULL || is_a(class_of(java_expect_any(object, "IsInstanceOf")), other);
 }
 
 static jboolean is_assignable_from(JNIEnv* env, jclass type, jclass to) {
-  (void)env;
   return is_a(java_expect(type, JAVA_CLASS, "IsAssignableFrom"),
               java_expect(to, JAVA_CLASS, "IsAssignableFrom"));
 }
@@ -49,13 +47,11 @@ static jobject new_direct_byte_buffer(JNIEnv* env, void* address, jlong capacity
 }
 
 static void* get_direct_buffer_address(JNIEnv* env, jobject buffer) {
-  (void)env;
   const struct java_object* object = java_expect_any(buffer, "GetDirectBufferAddress");
   return object->kind == JAVA_BUFFER ? object->content : NULL;
 }
 
 static jlong get_direct_buffer_capacity(JNIEnv* env, jobject buffer) {
-  (void)env;
   const struct java_object* object = java_expect_any(buffer, "GetDirectBufferCapacity");
   return object->kind == JAVA_BUFFER ? object->length : -1;
 }

@@ -127,7 +127,6 @@ struct java_object* java_class(const char* name) {
 }
 
 static jint push_local_frame(JNIEnv* env, jint capacity) {
-  (void)capacity;
   add_local((struct java_env*)env, NULL);
   return JNI_OK;
 }
@@ -146,7 +145,6 @@ static jobject pop_local_frame(JNIEnv* env, jobject result) {
 }
 
 static jint ensure_local_capacity(JNIEnv* env, jint capacity) {
-  (void)env;
   return capacity < 0 ? JNI_ERR : JNI_OK;
 }
 
@@ -169,17 +167,14 @@ static void delete_local_ref(JNIEnv* env, jobject object) {
 }
 
 static jobject new_global_ref(JNIEnv* env, jobject object) {
-  (void)env;
   return object == NULL ? NULL : java_acquire(java_expect_any(object, "NewGlobalRef"));
 }
 
 static void delete_global_ref(JNIEnv* env, jobject object) {
-  (void)env;
   if (object != NULL) java_release(java_expect_any(object, "DeleteGlobalRef"));
 }
 
 static jboolean is_same_object(JNIEnv* env, jobject object, jobject other) {
-  (void)env;
   return object == other;
 }
 

@@ -87,38 +87,32 @@ static char* encoded(const struct java_object* string, size_t* length) {
 }
 
 static jsize get_string_length(JNIEnv* env, jstring string) {
-  (void)env;
   return (jsize)java_expect(string, JAVA_STRING, "GetStringLength")->length;
 }
 
 static jsize get_string_utf_length(JNIEnv* env, jstring string) {
-  (void)env;
   size_t length;
   free(encoded(java_expect(string, JAVA_STRING, "GetStringUTFLength"), &length));
   return (jsize)length;
 }
 
 static const char* get_string_utf_chars(JNIEnv* env, jstring string, jboolean* is_copy) {
-  (void)env;
   size_t length;
   if (is_copy != NULL) *is_copy = JNI_TRUE;
   return encoded(java_expect(string, JAVA_STRING, "GetStringUTFChars"), &length);
 }
 
 static void release_string_utf_chars(JNIEnv* env, jstring string, const char* bytes) {
-  (void)env;
   java_expect(string, JAVA_STRING, "ReleaseStringUTFChars");
   free((char*)bytes);
 }
 
 static const jchar* get_string_chars(JNIEnv* env, jstring string, jboolean* is_copy) {
-  (void)env;
   if (is_copy != NULL) *is_copy = JNI_FALSE;
   return java_expect(string, JAVA_STRING, "GetStringChars")->content;
 }
 
 static void release_string_chars(JNIEnv* env, jstring string, const jchar* chars) {
-  (void)env;
   if (java_expect(string, JAVA_STRING, "ReleaseStringChars")->content != chars) {
     java_abort("ReleaseStringChars", "the characters are not the string's");
   }

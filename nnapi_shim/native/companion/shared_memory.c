@@ -27,25 +27,21 @@ enum {
   NAME_CAPACITY = 250
 };
 
+static int fail(int error) {
+  errno = error;
+  return -1;
+}
+
 /* The seals of a region; -1 with errno EBADF or ENOTTY if fd is none. */
 static int region_seals(int fd) {
   int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0) {
-    if (errno != EBADF) errno = ENOTTY;
-    return -1;
-  }
-  if ((seals & SIZE_SEALS) != SIZE_SEALS) {
-    errno = ENOTTY;
-    return -1;
-  }
+  if (seals < 0) return fail(errno == EBADF ? EBADF : ENOTTY);
+  if ((seals & SIZE_SEALS) != SIZE_SEALS) return fail(ENOTTY);
   return seals;
 }
 
 int ASharedMemory_create(const char* name, size_t size) {
-  if (size == 0 || size > INT64_MAX) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (size == 0 || size > INT64_MAX) return fail(EINVAL);
   char short_name[NAME_CAPACITY] = "shared memory";
   if (name != NULL) {
     size_t length = strnlen(name, sizeof short_name - 1);
@@ -57,8 +53,7 @@ int ASharedMemory_create(const char* name, size_t size) {
   if (ftruncate(fd, (off_t)size) != 0 || fcntl(fd, F_ADD_SEALS, SIZE_SEALS) != 0) {
     int error = errno == EFBIG ? EINVAL : errno;
     close(fd);
-    errno = error;
-    return -1;
+    return fail(error);
   }
   return fd;
 }
@@ -74,10 +69,7 @@ int ASharedMemory_setProt(int fd, int prot) {
   if (seals < 0) return -1;
   int is_writable = (seals & WRITE_SEALS) == 0;
   int unknown = prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC);
-  if (unknown != 0 || !(prot & PROT_READ) || ((prot & PROT_WRITE) && !is_writable)) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (unknown != 0 || !(prot & PROT_READ) || ((prot & PROT_WRITE) && !is_writable)) return fail(EINVAL);
   if ((prot & PROT_WRITE) || !is_writable) return 0;
   if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0) return 0;
   /* Kernels before 5.1 know only the seal that also forbids writable mappings that exist. */

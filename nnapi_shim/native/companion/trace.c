@@ -105,36 +105,30 @@ static bool may_be_emptied(const char* path, int fd) {
   return length == (ssize_t)sizeof found && memcmp(found, BEGINNING, sizeof found) == 0;
 }
 
+static int refuse(int fd, const char** reason, const char* why) {
+  *reason = why;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
 /* Opens the file and makes it empty. Returns its descriptor, or -1 and the reason. */
 static int open_trace(const char* setting, const char** reason) {
   char path[PATH_BYTES];
-  if (!expand(path, setting)) {
-    *reason = strerror(ENAMETOOLONG);
-    return -1;
-  }
+  if (!expand(path, setting)) return refuse(-1, reason, strerror(ENAMETOOLONG));
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    *reason = strerror(errno);
-    return -1;
-  }
+  if (fd < 0) return refuse(fd, reason, strerror(errno));
   if (fd <= STDERR_FILENO) { /* the program has closed these, and messages would go there */
     const int low = fd;
     fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close(low);
-    if (fd < 0) {
-      *reason = strerror(errno);
-      return -1;
-    }
+    if (fd < 0) return refuse(fd, reason, strerror(errno));
   }
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    *reason = "another process writes to it (%p in a name is the process's number)";
-    close(fd);
-    return -1;
+    return refuse(
+        fd, reason, "another process writes to it (%p in a name is the process's number)");
   }
   if (!may_be_emptied(path, fd)) {
-    *reason = "there is a file that is no trace; it is kept";
-    close(fd);
-    return -1;
+    return refuse(fd, reason, "there is a file that is no trace; it is kept");
   }
   /* Fails where there is nothing to empty, as in a pipe. */
   if (ftruncate(fd, 0) != 0) errno = 0;

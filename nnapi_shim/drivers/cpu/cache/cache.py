@@ -48,7 +48,7 @@ from nnapi_shim.drivers.cpu.program.program import Program
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.pages import PROT_READ, Pages
 from nnapi_shim.settings import PASSES
 from nnapi_shim.version import __version__
@@ -68,13 +68,11 @@ Stored = tuple[Program, list[OutputShape], list[tuple[int, int]]]
 """A program, the output shapes of its segment, and (position, bytes) of the written outputs."""
 
 
-class StoredStep:
+class StoredStep(NamedTuple):
     """The attributes of a step that messages need."""
 
-    __slots__ = ("complaint", "kernel")
-
-    def __init__(self, kernel: str, complaint: str) -> None:
-        self.kernel, self.complaint = kernel, complaint
+    kernel: str
+    complaint: str
 
 
 class Cache:

@@ -14,7 +14,6 @@ The key is in this module because importing another one takes 4% of the time to 
 import os
 from errno import EACCES, EFBIG, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS
 from stat import S_IMODE, S_ISREG
-from types import TracebackType
 
 from nnapi_shim import log
 from nnapi_shim.drivers.cpu.program.digest import KEY_BYTES
@@ -60,12 +59,7 @@ class Folder:
     def __enter__(self) -> "Folder":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

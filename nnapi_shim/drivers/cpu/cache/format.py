@@ -31,6 +31,7 @@ from nnapi_shim.drivers.cpu.program.program import (
     STEP_WORDS,
 )
 from nnapi_shim.errors import Place, Where
+from nnapi_shim.hints import NamedTuple
 
 LITERAL, WEIGHT, VALUE, POOL = range(4)
 """Base of a fixed address: the file's literals or weights, the model's own constants, or one of its
@@ -48,74 +49,42 @@ class Malformed(Exception):  # noqa: N818 (a finding)
     """A description that is inconsistent with itself or the model; the message says where."""
 
 
-class Steps:
+class Steps(NamedTuple):
     """The steps of a program as columns. firsts: first argument word of each step."""
 
-    __slots__ = ("branch_offsets", "complaints", "firsts", "kernels", "links", "tiles", "where")
-
-    def __init__(
-        self,
-        kernels: Sequence[str],
-        firsts: Sequence[int],
-        tiles: Sequence[int],
-        branch_offsets: Sequence[int],
-        links: Sequence[int],
-        complaints: Sequence[str],
-        where: Sequence[Where],
-    ) -> None:
-        self.kernels, self.firsts, self.tiles, self.branch_offsets = (
-            kernels,
-            firsts,
-            tiles,
-            branch_offsets,
-        )
-        self.links, self.complaints, self.where = links, complaints, where
+    kernels: Sequence[str]
+    firsts: Sequence[int]
+    tiles: Sequence[int]
+    branch_offsets: Sequence[int]
+    links: Sequence[int]
+    complaints: Sequence[str]
+    where: Sequence[Where]
 
 
-class Description:
+class Description(NamedTuple):
     """A program without its addresses. patches and fixed are flat rows, as in the format above."""
 
-    __slots__ = (
-        "arena_bytes",
-        "arguments",
-        "fixed",
-        "needed",
-        "patches",
-        "shapes",
-        "slots",
-        "steps",
-    )
-
-    def __init__(
-        self,
-        steps: Steps,
-        arguments: bytes,
-        patches: Sequence[int],
-        fixed: Sequence[int],
-        arena_bytes: int,
-        slots: int,
-        shapes: Sequence[tuple[int, ...]],
-        needed: Sequence[tuple[int, int]],
-    ) -> None:
-        self.steps, self.arguments, self.patches, self.fixed = steps, arguments, patches, fixed
-        self.arena_bytes, self.slots = arena_bytes, slots
-        self.shapes, self.needed = shapes, needed
+    steps: Steps
+    arguments: bytes
+    patches: Sequence[int]
+    fixed: Sequence[int]
+    arena_bytes: int
+    slots: int
+    shapes: Sequence[tuple[int, ...]]
+    needed: Sequence[tuple[int, int]]
 
 
-class Limits:
+class Limits(NamedTuple):
     """Sizes of everything that a description may refer to.
 
     places: bytes of the literals, the weights and the model's own constants. pools: bytes of the
     model's memories. inputs: bytes of the program's inputs. output_count: number of outputs.
     """
 
-    __slots__ = ("inputs", "output_count", "places", "pools")
-
-    def __init__(
-        self, places: Sequence[int], pools: Sequence[int], inputs: Sequence[int], output_count: int
-    ) -> None:
-        self.places, self.pools = places, pools
-        self.inputs, self.output_count = inputs, output_count
+    places: Sequence[int]
+    pools: Sequence[int]
+    inputs: Sequence[int]
+    output_count: int
 
 
 def packed(description: Description) -> bytes:
@@ -127,15 +96,9 @@ def packed(description: Description) -> bytes:
 
     numbers: list[int] = []
     steps = description.steps
-    head = zip(
-        steps.kernels, steps.firsts, steps.tiles, steps.branch_offsets, steps.links, strict=True
-    )
-    messages = zip(steps.complaints, steps.where, strict=True)
-    for (kernel, first, tiles, branch_offset, link), (complaint, where) in zip(
-        head, messages, strict=True
-    ):
+    for kernel, *four, complaint, where in zip(*steps, strict=True):
         place = where if isinstance(where, Place) else Place(where, -1)
-        numbers += text(kernel), first, tiles, branch_offset, link, text(complaint)
+        numbers += text(kernel), *four, text(complaint)
         numbers += text(place.kind), place.number, text(place.name)
     numbers += *description.patches, *description.fixed, *chain.from_iterable(description.needed)
     shapes = [number for shape in description.shapes for number in (len(shape), *shape)]

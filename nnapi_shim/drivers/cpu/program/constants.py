@@ -56,7 +56,7 @@ class Constants:
     def add(self, contents: bytes) -> tuple[DataLocation, int]:
         """Add a constant as a pool after the model's pools; returns its location and address."""
         block = address.Block(len(contents))
-        address.view(block.address, len(contents))[:] = contents
+        address.write(block.address, contents)
         entry = block.address, block
         self._added.append(entry)
         at = len(self._added) - 1

@@ -25,7 +25,7 @@ class NativeTask:
         where, self._help = _functions[0]
         block = self._block = address.Block(_BYTES)
         words = function.to_bytes(8, "little") + argument.to_bytes(8, "little")
-        address.view(block.address, len(words))[:] = words
+        address.write(block.address, words)
         # From here on the finalizer waits for the thread, even after an exception.
         self._end = address.at_the_end(where, block.address, (block, owner))
         self.began = bool(self._help(block.address, 0))

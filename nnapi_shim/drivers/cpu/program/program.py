@@ -123,15 +123,17 @@ class Frame:
     def __init__(self, program: Program) -> None:
         self.program = program
         words = self._words = address.Block(len(program.template))
-        address.view(words.address, len(program.template))[:] = program.template
+        address.write(words.address, program.template)
         self._arena = address.Block(program.arena_bytes)
         self._addresses = address.Block(program.slots.size)
         self._slots = address.view(self._addresses.address, program.slots.size)
         self._walk = address.Block(WALK_BYTES)
         self._bind = address.Block(32)
-        _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0, *program.crew))
-        _store(
-            self._bind,
+        address.write(
+            self._walk.address, WALK.pack(words.address, program.step_count, 0, 0, *program.crew)
+        )
+        address.write(
+            self._bind.address,
             BIND.pack(words.address, program.patches, program.patch_count, self._addresses.address),
         )
 
@@ -184,7 +186,7 @@ class StepsInOrder:
         for kernel, block, tiles in steps:
             parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
             at += len(block)
-        _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
+        address.write(words.address, b"".join([*parts, *[block for _, block, _ in steps]]))
         self._run = library.run_program
         self._task: NativeTask | None = None
 
@@ -199,10 +201,6 @@ class StepsInOrder:
         if code is None:
             code = self._run(self._words.address, 0)
         return code, int.from_bytes(address.read(self._words.address + 16, 8), "little")
-
-
-def _store(block: address.Block, data: bytes) -> None:
-    address.view(block.address, len(data))[:] = data
 
 
 patch = Struct("<3q").pack
