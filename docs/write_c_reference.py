@@ -1,4 +1,4 @@
-"""Writes c-reference.md from the comments of the headers and the refusals in the sources."""
+"""Writes c_reference.md from the comments of the headers and the refusals in the sources."""
 
 import re
 from collections.abc import Iterator
@@ -89,8 +89,8 @@ class Comment(NamedTuple):
 
 
 def main() -> None:
-    """Write c-reference.md."""
-    Path(__file__).with_name("c-reference.md").write_text("".join(document()))
+    """Write c_reference.md."""
+    Path(__file__).with_name("c_reference.md").write_text("".join(document()))
 
 
 def document() -> Iterator[str]:

@@ -35,7 +35,7 @@ OBJECTS = dict(reference.objects())
 
 
 def test_every_function_has_a_section():
-    page = (DOCS / "c-reference.md").read_text()
+    page = (DOCS / "c_reference.md").read_text()
     assert sorted(re.findall(r"^### (\w+)$", page, re.M)) == sorted(FUNCTIONS)
     assert len([name for name in FUNCTIONS if name.startswith("ANeural")]) == 75
     assert len(OBJECTS) == 8
@@ -64,9 +64,9 @@ def test_levels_are_those_of_the_specification():
 
 
 def test_links_lead_to_functions():
-    text = "".join((DOCS / "c-reference.md").read_text())
+    text = "".join((DOCS / "c_reference.md").read_text())
     text += "".join(page.read_text() for page in (DOCS / "c").glob("*.md"))
-    named = re.findall(r"\]\((?:\.\./c-reference\.md)?#(aneural\w+|nnapi_shim_\w+)\)", text)
+    named = re.findall(r"\]\((?:\.\./c_reference\.md)?#(aneural\w+|nnapi_shim_\w+)\)", text)
     assert len(named) > 40
     assert {*named} <= {name.lower() for name in FUNCTIONS}
 
