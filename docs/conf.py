@@ -38,6 +38,7 @@ html_title = f"nnapi_shim {version}"
 html_theme_options = _links()
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of console blocks
 nitpicky = False
 

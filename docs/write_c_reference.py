@@ -131,7 +131,7 @@ def _turn(name: str) -> int:
 def _function(prototype: str, name: str, comment: Comment, graph: CallGraph) -> Iterator[str]:
     yield f"\n### {name}\n\n```c\n{prototype};\n```\n\n{comment.text}\n"
     if comment.parameters:
-        yield "\n| parameter | |\n|---|---|\n"
+        yield "\n| parameter | meaning |\n|---|---|\n"
         yield from (f"| `{key}` | {_cell(text)} |\n" for key, text in comment.parameters.items())
     yield "\n"
     if "State" in comment.tags:

@@ -19,7 +19,7 @@ edit it. [Tools](tools.md) describes what the commands are for, and has examples
 nnapi-shim [--version] [--help] COMMAND [ARGUMENTS]
 ```
 
-| command | |
+| command | what it does |
 |---|---|
 """
 
@@ -59,7 +59,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     prose = [text for text in _paragraphs(command) if not _is_example(text)]
     yield f"\n## {name}\n\n```text\n{usage}\n```\n\n"
     yield from (f"{_prose(text)}\n\n" for text in prose)
-    yield "| argument or option | default | |\n|---|---|---|\n"
+    yield "| argument or option | default | meaning |\n|---|---|---|\n"
     for p in arguments:
         yield _row(f"`{p.metavar}`", "", p.help)
     for p in options:

@@ -102,7 +102,7 @@ def document() -> Iterator[str]:
 
 def _operation(declaration: Operation) -> Iterator[str]:
     type = declaration.type
-    yield f"\n### {type.name}\n\n{declaration.doc}\n\n"
+    yield f"\n### {type.name}\n\n{_prose(declaration.doc)}\n\n"
     yield f"Code {int(type)}."
     yield f" {_devices(declaration)}\n\n"
     yield from _types(declaration)
@@ -117,16 +117,23 @@ def _operation(declaration: Operation) -> Iterator[str]:
         yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
     if declaration.values:
         yield f"Inputs whose values decide the shape: {_names(declaration.values)}.\n\n"
-    yield f"Output dimensions: {sentence(declaration.shape)}"
+    yield f"Output dimensions: {_prose(sentence(declaration.shape))}"
     yield " Empty tensors are accepted.\n" if declaration.allow_zero_sized else "\n"
-    yield f"Output scale and zero point: {sentence(declaration.quantization)}\n"
+    yield f"Output scale and zero point: {_prose(sentence(declaration.quantization))}\n"
     for title, functions in (
         ("Refused when added, unless", declaration.rules),
         ("Refused when run, unless", declaration.checks),
     ):
         if functions:
             yield f"\n{title}:\n\n"
-            yield from (f"- {sentence(function)}\n" for function in functions)
+            yield from (f"- {_prose(sentence(function))}\n" for function in functions)
+
+
+def _prose(text: str) -> str:
+    """Text whose products are not taken for emphasis."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("*", "\\*") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _devices(declaration: Operation) -> str:
