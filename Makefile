@@ -155,13 +155,16 @@ bench-operations: all $(VENV)/ready-test ## every operation and type; OPERATIONS
 bench-compiling: all $(VENV)/ready-test ## processor time of compiling per operation; OPERATIONS= chooses
 	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
 
-# The site, build/docs; before it the pages that are made of the sources: operations, rules, settings, import, export.
+# The site, build/docs; before it the pages that are made of the sources: operations, rules, settings, import, export,
+# commands, and the C reference.
 docs: library $(VENV)/ready-dev ## the documentation site, in build/docs
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
 	$(PY) docs/write_export.py
 	$(PY) docs/write_import.py
+	$(PY) docs/write_commands.py
+	$(PY) docs/write_c_reference.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 

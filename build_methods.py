@@ -105,19 +105,22 @@ def _family(name: str) -> Iterator[str]:
     text = "\n".join(body)
     yield f'"""Operations of the family {name}; build_methods.py writes this file."""'
     yield ""
+    yield "from __future__ import annotations"
+    yield ""
     if "Sequence[" in text:
         yield "from collections.abc import Sequence"
         yield ""
     hints = ("Activation", "Bool", "CellActivation", "Float", "Given", "Int", "Pair", "Padding")
     hints += ("Sizes", "Type")
     words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
-    used = ["Calling", "Output", *(hint for hint in hints if hint in words)]
+    used = [hint for hint in hints if hint in words]
     if "WholeModel" in text:
         yield "from nnapi_shim.api.base_model import WholeModel"
-    yield "from nnapi_shim.api.calling import ("
+    yield "from nnapi_shim.api.calling import Calling, Output"
+    yield "from nnapi_shim.api.operand import Operand"
+    yield "from nnapi_shim.api.types import ("
     yield from (f"    {hint}," for hint in sorted(used))
     yield ")"
-    yield "from nnapi_shim.api.operand import Operand"
     if "OperandView" in text:
         yield "from nnapi_shim.api.view import OperandView"
     yield "from nnapi_shim.hal.enums import OperationType"
@@ -334,10 +337,10 @@ def _docstring(
     if has_count:
         yield from _wrapped(f"output_count: {SAYS['output_count']}.", 8, 12)
     if has_choice:
-        yield from _wrapped("output: type of the output, of which there is a choice.", 8, 12)
-    yield from _wrapped("dimensions: of the output, where more is known than follows.", 8, 12)
+        yield from _wrapped("output: the type of the output, if the operation has a choice.", 8, 12)
+    yield from _wrapped("dimensions: those of the output, if more is known than follows.", 8, 12)
     if is_free:
-        told = "scale, zero_point: of a quantized output; `like`: those of another operand."
+        told = "scale, zero_point: those of a quantized output. like: an operand that has the same."
         yield from _wrapped(told, 8, 12)
     names, _ = _outputs(declaration)
     outputs = []
@@ -346,7 +349,7 @@ def _docstring(
         outputs.append(f"{name} ({kinds})" if kinds else name)
     yield ""
     yield from _wrapped(
-        f"Gives {'; '.join(outputs)}. {_of_shape(sentence(declaration.shape))}", 8, 8
+        f"Returns {'; '.join(outputs)}. {_of_shape(sentence(declaration.shape))}", 8, 8
     )
     if is_free or any(type in QUANTIZED_RANGE for n in names for type in _rows(declaration, n)):
         told = sentence(declaration.quantization)

@@ -12,15 +12,34 @@ from docstrings import restructured  # noqa: E402
 
 from nnapi_shim import __version__  # noqa: E402
 
+
+def _links() -> dict[str, str]:
+    """Where the sources of the pages are, if pyproject.toml says it."""
+    text = (ROOT / "pyproject.toml").read_text()
+    address = re.search(r'^(?:Source|Repository) = "(https://[^"]+)"', text, re.MULTILINE)
+    if address is None:
+        return {}
+    return {
+        "source_repository": address[1],
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
+
+
 project = "nnapi_shim"
 author = "The authors of nnapi_shim"
 copyright = "the authors of nnapi_shim, Apache-2.0"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = "nnapi_shim"
+html_title = f"nnapi_shim {version}"
+html_theme_options = _links()
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of console blocks
 nitpicky = False
 
 # Pages are also read where they lie, so their links are those of files.
@@ -31,7 +50,11 @@ myst_heading_anchors = 3
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
-autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
+TYPES = (
+    "Activation ArrayLike Bool CellActivation Choice DeclaredType Float Given Int Key Outputs "
+    "Padding Pair Scale Sizes Target Type Value"
+)
+autodoc_type_aliases = dict(zip(TYPES.split(), TYPES.split(), strict=True))
 python_use_unqualified_type_names = True
 
 INCLUDED = {name: f"{name.lower()}.md" for name in ("ARCHITECTURE", "CONTRIBUTING", "SECURITY")}
@@ -44,12 +67,22 @@ def setup(app: Any) -> None:
     Links lead where the pages lie in a checkout; on the site some of these lie elsewhere.
     """
     app.connect("autodoc-process-docstring", _restructure)
+    app.connect("autodoc-process-signature", _named)
     app.connect("source-read", lambda _, name, source: _turn(source, Path(name).parent))
     app.connect("include-read", lambda _, path, parent, source: _turn(source, Path("..")))
 
 
 def _restructure(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
     lines[:] = restructured(lines)
+
+
+def _named(
+    app: Any, what: str, name: str, item: Any, options: Any, signature: str, returns: str
+) -> tuple[str | None, str | None]:
+    """Signatures with the names of aliases, also in unions."""
+    wrapped = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+    signature, returns = (text and wrapped.sub(r"\1", text) for text in (signature, returns))
+    return signature, returns
 
 
 def _turn(source: list[str], folder: Path) -> None:

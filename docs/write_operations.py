@@ -33,6 +33,38 @@ a type or a form of an operation.
 
 """
 
+TITLES = {
+    "binary": "Arithmetic",
+    "unary": "Functions of one tensor",
+    "activation": "Activation functions",
+    "softmax": "Softmax functions",
+    "matmul": "Matrix products",
+    "convolution": "Convolutions",
+    "pooling": "Pooling",
+    "normalization": "Normalization",
+    "reduction": "Reductions",
+    "comparison": "Comparisons",
+    "logical": "Logic",
+    "selection": "Selection",
+    "lookup": "Lookups",
+    "slicing": "Slices",
+    "joining": "Concatenation and tiles",
+    "padding": "Paddings",
+    "reshape": "Shapes",
+    "rearrange": "Order of elements",
+    "resize": "Sizes of images",
+    "conversion": "Conversions of types",
+    "control_flow": "Control flow",
+    "lstm": "LSTM networks",
+    "lstm_quantized": "Quantized LSTM networks",
+    "rnn": "Recurrent networks",
+    "roi": "Regions of interest",
+    "detection": "Object detection",
+    "proposal": "Proposals of boxes",
+    "sampling": "Random samples",
+}
+"""Family -> its heading, in the order of the page."""
+
 SHORT = {
     OperandType.TENSOR_FLOAT32: "f32",
     OperandType.TENSOR_FLOAT16: "f16",
@@ -57,16 +89,21 @@ def document() -> Iterator[str]:
     short = ", ".join(f"`{name}` {type.name}" for type, name in SHORT.items())
     yield HEAD.format(short=short)
     declarations = registry()
-    yield f"{len(declarations)} operations:\n"
-    yield from (f"[{o.type.name}](#{o.type.name.lower()})\n" for o in declarations)
-    for declaration in declarations:
-        yield from _operation(declaration)
+    yield f"{len(declarations)} operations, by family:\n\n| family | operations |\n|---|---|\n"
+    members = {name: [o for o in declarations if family(o.type) == name] for name in TITLES}
+    for name, title in TITLES.items():
+        links = ", ".join(f"[{o.type.name}](#{o.type.name.lower()})" for o in members[name])
+        yield f"| [{title}](#{title.lower().replace(' ', '-')}) | {links} |\n"
+    for name, title in TITLES.items():
+        yield f"\n## {title}\n"
+        for declaration in members[name]:
+            yield from _operation(declaration)
 
 
 def _operation(declaration: Operation) -> Iterator[str]:
     type = declaration.type
-    yield f"\n## {type.name}\n\n{declaration.doc}\n\n"
-    yield f"Code {int(type)}, family `{family(type)}`."
+    yield f"\n### {type.name}\n\n{_prose(declaration.doc)}\n\n"
+    yield f"Code {int(type)}."
     yield f" {_devices(declaration)}\n\n"
     yield from _types(declaration)
     yield "Forms:\n\n"
@@ -80,16 +117,23 @@ def _operation(declaration: Operation) -> Iterator[str]:
         yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
     if declaration.values:
         yield f"Inputs whose values decide the shape: {_names(declaration.values)}.\n\n"
-    yield f"Output dimensions: {sentence(declaration.shape)}"
+    yield f"Output dimensions: {_prose(sentence(declaration.shape))}"
     yield " Empty tensors are accepted.\n" if declaration.allow_zero_sized else "\n"
-    yield f"Output scale and zero point: {sentence(declaration.quantization)}\n"
+    yield f"Output scale and zero point: {_prose(sentence(declaration.quantization))}\n"
     for title, functions in (
         ("Refused when added, unless", declaration.rules),
         ("Refused when run, unless", declaration.checks),
     ):
         if functions:
             yield f"\n{title}:\n\n"
-            yield from (f"- {sentence(function)}\n" for function in functions)
+            yield from (f"- {_prose(sentence(function))}\n" for function in functions)
+
+
+def _prose(text: str) -> str:
+    """Text whose products are not taken for emphasis."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("*", "\\*") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _devices(declaration: Operation) -> str:

@@ -17,55 +17,65 @@ extern "C" {
 /* nnapi_shim: declarations begin */
 
 /**
- * Explains the last call on this thread that failed: the rule that was broken, what was given and
- * what is allowed. "" if none has failed; never NULL. The string belongs to the library and is
- * valid until the next failing call on the same thread.
+ * Returns the message of the last call on this thread that failed: the rule that was broken, the
+ * value, and what is allowed. It is "" if no call has failed, and never NULL.
+ *
+ * Lifetime: the string belongs to the library and is valid until the next call that fails on the
+ *    same thread.
+ * Threads: each thread has a message of its own.
  */
 const char* nnapi_shim_getLastError(void);
 
-/** Version of this library, such as "1.0.0"; a string owned by the library. */
+/**
+ * Returns the version of this library, such as "1.0.0".
+ *
+ * Lifetime: the string belongs to the library and lives as long as the process.
+ */
 const char* nnapi_shim_getVersion(void);
 
 /**
- * The best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3" (AVX2, FMA,
- * F16C), "v2" (x86-64-v2), "" for an older one, "portable" on other architectures.
+ * Returns the best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3"
+ * (AVX2, FMA, F16C), "v2" (x86-64-v2), "" for an older processor, "portable" on other
+ * architectures.
+ *
+ * Lifetime: the string belongs to the library and lives as long as the process.
  */
 const char* nnapi_shim_getProcessorTier(void);
 
 /**
- * The address of the function that runs programs of the CPU device, as its half in Python has laid them
- * out. For that half, and of no use to others.
+ * Returns the address of the function that runs compiled programs of nnapi-cpu. For the Python part
+ * of this library only.
  */
 uint64_t nnapi_shim_getProgramRunner(void);
 
 /**
- * The address of the function that begins a thread of that half, and waits for its end. Of no use to
- * others, either.
+ * Returns the address of the function that starts a thread of nnapi-cpu, and waits for its end. For
+ * the Python part of this library only.
  */
 uint64_t nnapi_shim_getHelper(void);
 
 /**
- * Loads now what later calls would load when they first need it: Python, its modules, the devices,
- * their libraries. Takes about half a second. For programs that give up rights afterwards, such as
- * that to open files (seccomp, chroot, no descriptors left): from then on the library opens none,
- * unless a program asks for it (caching, memory of files) or a kernel is missing in the built
- * libraries. A child that is forked afterwards finds everything as well.
+ * Loads what later calls would load when they first need it: Python, its modules, the devices,
+ * their libraries. It takes about half a second. For programs that give up rights afterwards, such
+ * as that to open files (seccomp, chroot, no descriptors left): from then on the library opens
+ * none, unless a program asks for it (caching, memory of files) or a kernel is missing in the built
+ * libraries. Children that are forked afterwards have everything as well.
  *
- * @return ANEURALNETWORKS_NO_ERROR, or ANEURALNETWORKS_OP_FAILED with the reason in
- *         nnapi_shim_getLastError(); what could be loaded is loaded then.
+ * @return OP_FAILED: something could not be loaded, with the reason in nnapi_shim_getLastError();
+ *    all else is loaded.
  */
 int nnapi_shim_loadEverything(void);
 
 /**
- * Names an operand of a model that is being built. Messages name it from then on, beside its index
- * ("operand 3 'image'"), and so do the tools that look at the model. Names mean nothing to devices;
- * two operands may have the same.
+ * Names an operand of a model. Messages name it from then on, beside its index ("operand 3
+ * 'image'"), and so do the tools that show the model. Devices do not use names; two operands may
+ * have the same.
  *
- * @param model The model, which is not finished.
- * @param index Of the operand, as operations refer to it.
- * @param name  UTF-8, copied; "" takes the name away.
- * @return ANEURALNETWORKS_NO_ERROR; ANEURALNETWORKS_BAD_DATA for an operand that does not exist,
- *         ANEURALNETWORKS_BAD_STATE for a model that is finished, ANEURALNETWORKS_UNEXPECTED_NULL.
+ * @param model The model to change.
+ * @param index The operand.
+ * @param name The name in UTF-8; copied. "" removes the name.
+ * State: the model is not finished.
+ * @return BAD_DATA: an operand that does not exist. BAD_STATE: the model is finished.
  */
 int nnapi_shim_setOperandName(ANeuralNetworksModel* model, int32_t index, const char* name);
 

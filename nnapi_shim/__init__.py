@@ -13,6 +13,8 @@ from nnapi_shim.version import __version__ as __version__
 TYPE_CHECKING = False  # hints.py is imported later, on demand
 
 if TYPE_CHECKING:
+    from nnapi_shim import capi as capi
+    from nnapi_shim import tools as tools
     from nnapi_shim.api.compilation import Compilation as Compilation
     from nnapi_shim.api.compliance import compliance as compliance
     from nnapi_shim.api.devices import Device as Device
@@ -63,15 +65,53 @@ _NAMES = {
 }
 """Module -> its public names; the imports above repeat them for type checkers."""
 
+_MODULES = ("capi", "tools")
+"""Modules that are attributes, too."""
+
 savers.module = f"{__name__}.formats.save"
 savers.picture_module = f"{__name__}.pictures.notebook"
+
+__all__ = [
+    "Compilation",
+    "Device",
+    "DeviceType",
+    "DurationCode",
+    "Execution",
+    "ExecutionPreference",
+    "FeatureLevel",
+    "FuseCode",
+    "Model",
+    "NnapiError",
+    "Operand",
+    "OperandType",
+    "OperationType",
+    "PaddingCode",
+    "Predictor",
+    "Priority",
+    "ResultCode",
+    "__version__",
+    "capi",
+    "compliance",
+    "dequantize",
+    "devices",
+    "get_include",
+    "get_library_dir",
+    "last_error",
+    "lint",
+    "load",
+    "profile",
+    "quantization_of",
+    "quantize",
+    "register_driver",
+    "tools",
+]
 
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    if name == "capi":
-        return import_module(f"{__name__}.capi")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _home:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])  # for a suggestion
@@ -88,4 +128,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "capi", *_home]
+    return [*globals(), *_MODULES, *_home]

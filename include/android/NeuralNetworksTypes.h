@@ -597,42 +597,98 @@ typedef enum {
   ANEURALNETWORKS_PRIORITY_DEFAULT = ANEURALNETWORKS_PRIORITY_MEDIUM
 } PriorityCode;
 
-/** Runs a rapid sequence of executions of one compilation, one at a time. Level 3. */
+/**
+ * Runs a rapid sequence of executions of one compilation.
+ *
+ * State: a burst can be used as soon as it exists.
+ * Lifetime: its compilation outlives it.
+ * Threads: a burst runs one execution at a time; a call of another thread meanwhile gets BAD_STATE.
+ *    Threads that run at the same time have a burst each.
+ * Level 3.
+ */
 typedef struct ANeuralNetworksBurst ANeuralNetworksBurst;
 
 /**
- * A finished model prepared for devices: create, set preferences, finish, create executions. It
- * must outlive its executions and bursts, and its model must outlive it.
+ * A model that is prepared for devices: create, set preferences, finish, create executions.
+ *
+ * State: not finished, then finished, or failed after a finish without success. Setters need a
+ *    compilation that is not finished; executions, bursts and memory descriptors need one that is
+ *    successfully finished.
+ * Lifetime: its model outlives it; it outlives its executions, bursts and memory descriptors.
+ * Threads: one thread at a time changes a compilation. Once it is finished, any number of threads
+ *    use it at the same time.
  */
 typedef struct ANeuralNetworksCompilation ANeuralNetworksCompilation;
 
-/** A device. It belongs to the library and lives as long as the process. Level 3. */
+/**
+ * A device that runs models.
+ *
+ * State: a device has none.
+ * Lifetime: devices belong to the library and live as long as the process; they are not freed.
+ * Threads: any number of threads use a device at the same time.
+ * Level 3.
+ */
 typedef struct ANeuralNetworksDevice ANeuralNetworksDevice;
 
-/** Completion of an execution started without waiting, or of a sync fence. */
+/**
+ * The end of a run that was started without waiting, or a sync fence.
+ *
+ * State: an event is signalled once, and remains so.
+ * Lifetime: the program frees every event. Dependencies may be freed when the call that waits for
+ *    them has returned.
+ * Threads: any number of threads wait for an event at the same time. One thread frees it, while no
+ *    other uses it.
+ */
 typedef struct ANeuralNetworksEvent ANeuralNetworksEvent;
 
 /**
- * Inputs, outputs and one run of a compilation, or several runs if set reusable. States:
- * preparation (setters are allowed), computation, completed.
+ * Inputs, outputs and one run of a compilation, or several runs if it is reusable.
+ *
+ * State: preparation, in which setters are allowed; computation, from the start of a run to its
+ *    end; completed. A reusable execution goes from completed to computation again; its setters
+ *    remain forbidden.
+ * Lifetime: its compilation outlives it. Buffers and memories of its arguments exist until the last
+ *    run has ended.
+ * Threads: one thread at a time changes an execution. Different executions, also of one
+ *    compilation, run at the same time. An execution runs once at a time: a start meanwhile gets
+ *    BAD_STATE.
  */
 typedef struct ANeuralNetworksExecution ANeuralNetworksExecution;
 
 /**
- * Memory shared between the application and devices: from a file descriptor, a hardware buffer or
- * a memory descriptor. It must outlive everything that refers to it.
+ * Memory that the program and devices share: made from a file descriptor, a hardware buffer or a
+ * memory descriptor.
+ *
+ * State: a memory made from a memory descriptor has no content until a run or a copy has written
+ *    it, and again after one that failed. Other memories always have content.
+ * Lifetime: it outlives models, compilations and executions that use it.
+ * Threads: any number of runs read a memory at the same time. While a run or a copy writes a
+ *    region, nothing else uses that region.
  */
 typedef struct ANeuralNetworksMemory ANeuralNetworksMemory;
 
 /**
- * Description from which device memory is made: the roles it will play and its dimensions.
+ * A description from which memory is made: the roles that the memory plays, and its dimensions.
+ *
+ * State: not finished, then finished. Roles and dimensions are added before, memories are made
+ *    afterwards.
+ * Lifetime: the compilations of its roles outlive it. Memories made from it outlive it, if needed.
+ * Threads: one thread at a time changes a descriptor. Once it is finished, any number of threads
+ *    use it at the same time.
  * Level 4.
  */
 typedef struct ANeuralNetworksMemoryDesc ANeuralNetworksMemoryDesc;
 
 /**
- * A graph of operations on operands: create, add, identify inputs and outputs, finish.
- * Unchangeable after finish. Operands are numbered from 0 in the order in which they were added.
+ * A graph of operations on operands: create, add operands and operations, identify inputs and
+ * outputs, finish. Operands are numbered from 0 in the order in which they are added.
+ *
+ * State: not finished, then finished, or invalid after a finish without success. A finished model
+ *    cannot be changed, an invalid one only be freed.
+ * Lifetime: it outlives its compilations and models that refer to it. Memories with its constants
+ *    outlive it.
+ * Threads: one thread at a time changes a model. Once it is finished, any number of threads use it
+ *    at the same time.
  */
 typedef struct ANeuralNetworksModel ANeuralNetworksModel;
 

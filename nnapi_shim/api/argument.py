@@ -2,14 +2,20 @@
 
 from typing import NamedTuple
 
+from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import Dimensions, Operand
 
 
+@with_fields
 class Argument(NamedTuple):
-    """An input or output of a compiled model; a 0 in `dimensions` is an unknown size.
+    """An input or output of a compiled model.
 
+    type: its operand type.
+    dimensions: its sizes; 0 for an unknown one.
+    scale: the scale of a quantized type, otherwise 0.
+    zero_point: the zero point of a quantized type, otherwise 0.
     name: its name in the model, or "".
     """
 

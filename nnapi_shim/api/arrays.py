@@ -11,6 +11,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
 
 Array = NDArray[Any]
+"""An array of numpy, of any type of elements."""
 
 DTYPES = {type: np.dtype(code) for type, code in STRUCT_CODES.items()} | {
     T.BOOL: np.dtype(np.bool_),

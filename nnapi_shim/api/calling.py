@@ -1,46 +1,17 @@
 """The implementation of Model's typed methods: from named arguments to an operation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, SupportsIndex
-
-from numpy.typing import ArrayLike
+from typing import Any, NamedTuple
 
 from nnapi_shim.api.argument_types import listed, shown
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.types import Sizes, Type
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType, PaddingCode
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import Form, Operation
-
-Given = Operand | ArrayLike
-"""An input: an operand, or numbers, which become a constant of the required type."""
-
-Int = SupportsIndex
-"""An integer, or an operand with an integer."""
-
-Bool = Operand | bool
-"""A boolean, or an operand with a boolean."""
-
-Float = Operand | float
-"""A number, or an operand with a number."""
-
-Pair = Int | tuple[Int, Int]
-"""Width and height; one number for both."""
-
-Padding = PaddingCode | Literal["SAME", "VALID"] | Int | tuple[Int, Int, Int, Int]
-"""A padding scheme, or the numbers of padded columns and rows (left, right, top, bottom)."""
-
-Activation = FuseCode | Literal["NONE", "RELU", "RELU1", "RELU6"] | Int
-"""A fused activation."""
-
-CellActivation = Literal["NONE", "RELU", "RELU1", "RELU6", "TANH", "SIGMOID"] | Int
-"""The activation of an LSTM cell."""
-
-Type = OperandType | str | int
-
-Sizes = Sequence[int | None] | None
 
 CELL_ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU1": 2, "RELU6": 3, "TANH": 4, "SIGMOID": 6}
 

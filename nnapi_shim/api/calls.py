@@ -1,8 +1,9 @@
 """The part of Model that builds it call by call, as in C."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,18 +16,11 @@ from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
+from nnapi_shim.api.types import DeclaredType, Sizes
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.runtime import model as runtime
-
-Type = OperandType | str | int
-DeclaredType = Type | np.dtype[Any] | type[np.generic]
-"""An operand type, its name or code; or a numpy dtype for the tensor of such elements, or for the
-scalar if no dimensions are given.
-"""
-Sizes = Sequence[int | None] | None
-"""Dimensions; None or 0 for an unknown size, None for an unknown rank."""
 
 
 class ModelCalls(WholeModel):

@@ -1,5 +1,7 @@
 """Compilation: a model compiled for devices, and its one-call execution."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,6 +21,7 @@ from nnapi_shim.api.intermediates import Intermediates, exposed
 from nnapi_shim.api.names import member, unknown
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
+from nnapi_shim.api.types import Outputs
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
@@ -170,7 +173,7 @@ class Compilation:
         out: Target | Sequence[Target | None] | None = None,
         intermediates: Literal[False] = False,
         **named: Value | None,
-    ) -> Any: ...
+    ) -> Outputs: ...
 
     @overload
     def run(
@@ -187,7 +190,7 @@ class Compilation:
         out: Target | Sequence[Target | None] | None = None,
         intermediates: bool = False,
         **named: Value | None,
-    ) -> Any:
+    ) -> Outputs | Intermediates:
         """Compute the model: returns an array, or a tuple of arrays for several outputs.
 
         inputs, named: one for each of `inputs`, by position or by name (`input_names`). Arrays,
@@ -219,7 +222,7 @@ class Compilation:
         *inputs: Value | None,
         out: Target | Sequence[Target | None] | None = None,
         **named: Value | None,
-    ) -> "Future[Any]":
+    ) -> Future[Outputs]:
         """As `run`, on a library thread; returns a future with the outputs or the exception.
 
         Arrays that need no conversion are read in place and must not change until the run ends.
@@ -242,7 +245,7 @@ class Compilation:
         *inputs: Value | None,
         out: Target | Sequence[Target | None] | None = None,
         **named: Value | None,
-    ) -> Any:
+    ) -> Outputs:
         """As `submit`, as a coroutine. A cancelled task does not wait for a started run; a run that
         has not started is never executed.
         """
@@ -349,7 +352,7 @@ class Compilation:
         self._runner.close()
         self._exposed = None
 
-    def __enter__(self) -> "Compilation":
+    def __enter__(self) -> Compilation:
         return self
 
     def __exit__(self, *_: object) -> None:

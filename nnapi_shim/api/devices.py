@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nnapi_shim.api.argument_types import listed, wrong_type
+from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.names import unknown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel
@@ -11,8 +12,15 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.runtime import device_manager
 
 
+@with_fields
 class Device(NamedTuple):
-    """The description of a device. Its name is unique."""
+    """The description of a device.
+
+    name: its name, which no other device has.
+    type: what kind of processor it is.
+    version: the version of its driver.
+    feature_level: the highest feature level that it supports completely.
+    """
 
     name: str
     type: DeviceType

@@ -1,5 +1,7 @@
 """Execution: the arguments and results of a run, call by call as in C."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -175,7 +177,7 @@ class Execution:
         """Release the execution and its arrays; a running computation completes."""
         self._execution = None
 
-    def __enter__(self) -> "Execution":
+    def __enter__(self) -> Execution:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,5 +1,7 @@
 """Model: built from arrays and names; calls.py has the methods that mirror C."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,13 +13,14 @@ from nnapi_shim import log
 from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import elements, natural_type
-from nnapi_shim.api.calls import DeclaredType, ModelCalls, Sizes, Type, require_name, sizes_of
+from nnapi_shim.api.calls import ModelCalls, require_name, sizes_of
 from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.signature import Input, chosen_use, results, with_tensors
+from nnapi_shim.api.types import DeclaredType, Sizes, Type
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
@@ -118,7 +121,7 @@ class Model(ModelCalls, Methods):
     def operation(
         self,
         type: OperationType | str | int,
-        inputs: Sequence["Input | Model"],
+        inputs: Sequence[Input | Model],
         *,
         output: Type | None = None,
         output_count: int | None = None,
@@ -176,7 +179,7 @@ class Model(ModelCalls, Methods):
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
 
-    def _any_input(self, value: "Input | Model") -> Operand:
+    def _any_input(self, value: Input | Model) -> Operand:
         """An input of its own type: a constant with the type of its elements, or a model."""
         if isinstance(value, Operand):
             return value
@@ -208,13 +211,13 @@ class Model(ModelCalls, Methods):
 
     def compile(
         self,
-        devices: "Choice | None" = None,
+        devices: Choice | None = None,
         *,
         preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
         priority: Priority | str = Priority.MEDIUM,
         timeout_ns: int = 0,
         cache: tuple[str | PathLike[str], bytes] | None = None,
-    ) -> "Compilation":
+    ) -> Compilation:
         """Compile the model; see Compilation for the arguments."""
         from nnapi_shim.api.compilation import Compilation
 
@@ -228,7 +231,7 @@ class Model(ModelCalls, Methods):
         )
 
     @classmethod
-    def restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+    def restored(cls, state: pickling.State, carried: Carrying) -> Model:
         """A finished model from its pickled state."""
         model = cls.__new__(cls)
         Model.__init__(model)
@@ -249,7 +252,7 @@ class Model(ModelCalls, Methods):
         self._model = None
         self._release_values()
 
-    def __enter__(self) -> "Model":
+    def __enter__(self) -> Model:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nnapi_shim.api.argument_types import integer, number, shown
 from nnapi_shim.api.arrays import DTYPES, Array, as_array
+from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
@@ -22,15 +23,25 @@ Scale = float | Sequence[float] | NDArray[np.floating]
 """One scale, or one for each index of a dimension."""
 
 
+@with_fields
 class Quantization(NamedTuple):
-    """Parameters of a quantized operand: `model.input(type, dimensions, *quantization)`."""
+    """Parameters of a quantized operand: `model.input(type, dimensions, *quantization)`.
+
+    scale: the difference between two neighbouring values.
+    zero_point: the stored value that stands for 0.
+    """
 
     scale: float
     zero_point: int
 
 
+@with_fields
 class ChannelQuantization(NamedTuple):
-    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale per channel."""
+    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand.
+
+    scales: one for each channel.
+    zero_point: always 0.
+    """
 
     scales: tuple[float, ...]
     zero_point: int = 0

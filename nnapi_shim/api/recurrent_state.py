@@ -5,14 +5,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.types import combined
 
 
+@with_fields
 class Carried(NamedTuple):
-    """A carried state. input, output: positions among the model's inputs and outputs. initial: the
-    input of the first run.
+    """A carried state.
+
+    input: its position among the inputs of the model.
+    output: its position among the outputs of the model.
+    initial: the input of the first run.
     """
 
     input: int

@@ -1,5 +1,7 @@
 """load: reads a model from a file of any supported format."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, overload
@@ -45,7 +47,7 @@ def load(  # noqa: D418
     signature: str | None = None,
     partial: Literal[True],
     shapes: Shapes | None = None,
-) -> "PartialModel":
+) -> PartialModel:
     """A model in parts."""
 
 
@@ -55,7 +57,7 @@ def load(
     signature: str | None = None,
     partial: bool = False,
     shapes: Shapes | None = None,
-) -> "Model | PartialModel":
+) -> Model | PartialModel:
     """The finished model of a .tflite or .onnx file, or of a capture (docs/capture.md).
 
         model = nnapi_shim.load("model.tflite")

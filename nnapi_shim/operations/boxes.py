@@ -30,10 +30,7 @@ def in_eighths(*names: str) -> Check:
 
 
 def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
-    """Quantization of outputs: `boxes` in 1/8 pixel, `out_scores` as the named input, if any.
-
-    All other outputs are free.
-    """
+    """`boxes` has scale 1/8 and zero point 0: eighths of a pixel. Others are free."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         level = declared(op)

@@ -130,12 +130,12 @@ Work = int | tuple[int, str] | str | None
 
 
 def declared(op: BoundOperation) -> list[tuple[float, int]]:
-    """Output scale and zero point are free: as declared by the operand."""
+    """Free, as the operand declares them."""
     return [(output.scale, output.zero_point) for output in op.outputs]
 
 
 def same_as(name: str, but: str = "") -> Quantization:
-    """Every output has the scale and zero point of an input, the first one of that name.
+    """Every output has the scale and zero point of `name`, or of the first of several.
 
     but: a variant whose outputs keep their declared ones.
     """
@@ -152,7 +152,7 @@ def same_as(name: str, but: str = "") -> Quantization:
 
 
 def declared_or(name: str) -> Quantization:
-    """Output scale and zero point are free; by default they are those of an input."""
+    """Free; by default those of `name`."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         source = getattr(op, name)
@@ -165,7 +165,7 @@ def declared_or(name: str) -> Quantization:
 
 
 def fixed(**variants: tuple[float, int]) -> Quantization:
-    """Fixed by the operation for each of these variants; others have none."""
+    """Fixed by the operation; types that are not listed have none."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         return [variants.get(op.variant, (0.0, 0))] * len(op.outputs)

@@ -1,5 +1,7 @@
 """Predictor: a callable, picklable model for batches of samples."""
 
+from __future__ import annotations
+
 import os
 import threading
 import uuid
@@ -47,7 +49,7 @@ class Predictor:
 
     def __init__(
         self,
-        model: "Model | str | os.PathLike[str]",
+        model: Model | str | os.PathLike[str],
         device: Choice | None = None,
         *,
         columns: Mapping[str, str] | None = None,

@@ -1,7 +1,7 @@
 """Descriptions of the functions of a declaration: their docstrings, in one line.
 
 A function made by a factory such as rank_at_most(4, "input") is described by the docstring of the
-factory, in which the arguments replace their names in backquotes; other arguments follow it.
+factory, in which the arguments replace their names in backquotes; _MORE has sentences for others.
 """
 
 import inspect
@@ -9,6 +9,13 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
+
+_MORE = {
+    "but": "Outputs of the type {} keep their own.",
+    "scores_like": "`out_scores` has those of {}.",
+    "variants": "Scale and zero point by type: {}.",
+}
+"""Argument of a factory -> the sentence about it, if it has a value."""
 
 
 def sentence(function: Callable[..., Any]) -> str:
@@ -24,17 +31,17 @@ def sentence(function: Callable[..., Any]) -> str:
     factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
     text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
     closure = inspect.getclosurevars(function).nonlocals
-    values = []
+    values: list[str] = []
     for name, value in closure.items():
-        if callable(value) or value is False:
+        if callable(value) or isinstance(value, bool) or value in ("", {}):
             continue
         shown = _levels(value) if name == "since" else _shown(value)
         if f"`{name}`" in text:
             text = text.replace(f"`{name}`", shown)
         else:
-            values.append(f"{name}: {shown}")
+            values.append(_MORE[name].format(shown))
     inner = [sentence(value) for value in closure.values() if callable(value)]
-    return " ".join([*inner, text]) + (f" ({'; '.join(values)})" if values else "")
+    return " ".join([*inner, text, *values])
 
 
 def _lambda(function: Callable[..., Any]) -> str:

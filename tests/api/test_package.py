@@ -5,10 +5,15 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import nnapi_shim
+from nnapi_shim.api import types
+from nnapi_shim.api.argument import Argument
+from nnapi_shim.api.quantization import ChannelQuantization, Quantization
+from nnapi_shim.api.recurrent_state import Carried
 
 ROOT = Path(__file__).resolve().parents[2]
 FACE = {
@@ -42,7 +47,9 @@ FACE = {
     "quantization_of",
     "quantize",
     "register_driver",
+    "tools",
 }
+MODULES = {"capi", "tools"}
 
 
 def test_every_name_is_there() -> None:
@@ -55,7 +62,35 @@ def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(inspect.getsource(nnapi_shim))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     imported = {alias.asname for node in block.body for alias in node.names}
-    assert imported == FACE - {"capi"}  # a module, which they find by themselves
+    assert imported == FACE
+
+
+def test_all_names_are_listed_in_order() -> None:
+    assert nnapi_shim.__all__ == sorted(FACE | {"__version__"})
+
+
+def test_the_reference_has_all_names() -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    for name in FACE - MODULES:
+        assert f":: nnapi_shim.{name}\n" in page, name
+    assert all(f"`nnapi_shim.{name}`" in page for name in MODULES)
+
+
+def test_names_of_operand_types() -> None:
+    assert {*get_args(types.TypeName)} == {*nnapi_shim.OperandType.__members__}
+    with nnapi_shim.Model() as model:
+        scalars = [model.input(name) for name in get_args(types.DtypeName)]
+        model.outputs(model.abs(model.input("float32", [1])))
+    assert [scalar.type.name.lower() for scalar in scalars] == [*get_args(types.DtypeName)]
+
+
+@pytest.mark.parametrize(
+    "kind", [nnapi_shim.Device, Argument, Quantization, ChannelQuantization, Carried]
+)
+def test_fields_have_docstrings(kind: type) -> None:
+    for name in kind._fields:  # type: ignore[attr-defined]
+        assert getattr(kind, name).__doc__.endswith(".")
+        assert "Alias" not in getattr(kind, name).__doc__
 
 
 def test_an_unknown_name() -> None:

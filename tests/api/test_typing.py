@@ -28,6 +28,8 @@ model.relu(model)  # a mistake: a model is no operand
 model.relu(x, name=3)  # a mistake: a number is no name
 one, two, three = model.topk_v2(x, 1)  # a mistake: there are two outputs
 model.input(0.5)  # a mistake: no type
+model.input("TENSOR_FLOAT33")  # a mistake: no such type
+x.relu()  # a mistake: an operand has no operations
 model.compile().run(x=object())  # a mistake: no numbers
 model.compile(devices=3)  # a mistake: no device
 model.compile().run_named([x])  # a mistake: no mapping
@@ -76,7 +78,7 @@ def test_mistakes_are_found(tmp_path: Path, checker: Callable[..., set[tuple[str
     mistakes = {
         ("bad.py", number) for number, line in enumerate(BAD.splitlines(), 1) if MISTAKE in line
     }
-    assert len(mistakes) == 14
+    assert len(mistakes) == 16
     assert checker(tmp_path, GOOD, bad) == mistakes
 
 

@@ -7,7 +7,7 @@ from nnapi_shim.tools.rule_texts import sentence
 
 def test_scales_and_zero_points_are_no_levels() -> None:
     message = sentence(fixed(qu8=(1 / 256, 0), qs8=(1 / 256, -128)))
-    assert message.endswith(" (variants: qu8 (0.00390625, 0), qs8 (0.00390625, -128))")
+    assert message.endswith(" by type: qu8 (0.00390625, 0), qs8 (0.00390625, -128).")
 
 
 def test_levels_of_ranks() -> None:

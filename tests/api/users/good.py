@@ -52,6 +52,7 @@ def run(model: Model, devices: list[Device]) -> None:
     x: NDArray[np.float32] = np.zeros((1, 8, 8, 2), np.float32)
     first, _, _ = compilation.run(x, [True])
     first, _, _ = compilation.run(x=x, flag=[False], out=[None, None, np.zeros(3, np.float32)])
+    assert_type(compilation.run(x, [True]), NDArray[Any] | Any)
     named = compilation.run_named({"x": array.array("f", [0.0] * 128), "flag": b"\1"})
     assert_type(named, dict[str, NDArray[Any]])
     values = compilation.run(x, [True], intermediates=True)
@@ -59,7 +60,7 @@ def run(model: Model, devices: list[Device]) -> None:
     for operand in values:
         print(operand.index, operand.name, operand.dimensions)
     future = compilation.submit(x, [True])
-    assert_type(future, Future[Any])
+    assert_type(future, Future[NDArray[Any] | Any])
     asyncio.run(compilation.run_async(x, [True]))
     with Execution(compilation) as execution:
         execution.set_input(0, x)
