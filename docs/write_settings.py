@@ -15,7 +15,7 @@ setting when it needs it, most of them at the first call. A variable that begins
 and is no setting gets one warning. A program with raised privileges (set-user-id, set-group-id,
 file capabilities) ignores all settings.
 
-Settings can also stand in a file, `~/.config/nnapi_shim/settings.conf` or the one that
+Settings can also be in a file, `~/.config/nnapi_shim/settings.conf` or the one that
 `NNAPI_SHIM_CONFIG` names. The environment goes before the file. The library reads the file once,
 and ignores a file that another user owns or may write to.
 
