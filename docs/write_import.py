@@ -13,7 +13,16 @@ HEAD = """# Files of TensorFlow Lite and ONNX
 
 This page lists which features and operators of a `.tflite` or [`.onnx`](#files-of-onnx) file
 nnapi_shim can load, and how.
-[Model files](start/models.md) describes how to load a file. `make docs` writes this page from
+[Model files](start/models.md) describes how to load a file. In short:
+
+```python
+import nnapi_shim
+
+model = nnapi_shim.load("examples/shapes/float.onnx")
+print(nnapi_shim.Compilation(model).outputs)
+```
+
+`make docs` writes this page from
 `docs/write_import.py` and the tables of the import; do not edit it.
 
 ## Files of TensorFlow Lite

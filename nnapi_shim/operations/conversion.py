@@ -79,7 +79,8 @@ COPIED = {
 
 CAST = Operation(
     OperationType.CAST,
-    doc="output = input, without scales and zero points; toward zero, within 0 to 255 for bytes.",
+    doc="output = the stored elements of input as another type, rounded toward 0; for bytes, "
+    "clamped to 0 to 255.",
     columns="input -> output",
     types={
         **{f"{a}_{b}": (3, NUMBERS[a], NUMBERS[b]) for a in NUMBERS for b in NUMBERS},

@@ -219,8 +219,8 @@ DEPTHWISE_CONV_2D = Operation(
 
 GROUPED_CONV_2D = Operation(
     OperationType.GROUPED_CONV_2D,
-    doc="As CONV_2D, but the channels are num_groups groups: those of the output see those of the "
-    "input with the same number alone.",
+    doc="As CONV_2D, with the channels in num_groups groups: each group of the output is computed "
+    "from the group of the input with the same number.",
     columns="input filter bias -> output",
     types=FILTERED,
     forms=[

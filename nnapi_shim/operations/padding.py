@@ -72,7 +72,7 @@ def padded(op: BoundOperation) -> list[Dimensions]:
 
 PAD = Operation(
     OperationType.PAD,
-    doc="output = input with paddings[i] elements that stand for 0 in front and behind, per axis.",
+    doc="output = input with zeros before and after it along each axis i, paddings[i] of them.",
     columns="input -> output",
     types=one_to_one(f32=2, f16=3, qu8=2, qs8=4),
     forms=[form("input paddings:TENSOR_INT32")],
@@ -88,8 +88,8 @@ PAD = Operation(
 
 PAD_V2 = Operation(
     OperationType.PAD_V2,
-    doc="output = input with paddings[i] elements pad_value in front and behind, per axis; that of "
-    "a quantized tensor is the lowest 8 bits of pad_value.",
+    doc="output = input with elements pad_value before and after it along each axis i, "
+    "paddings[i] of them; a quantized tensor gets the lowest 8 bits of pad_value.",
     columns="input pad_value -> output",
     types={
         "f32": (3, F32, T.FLOAT32, F32),
@@ -110,7 +110,7 @@ PAD_V2 = Operation(
 
 MIRROR_PAD = Operation(
     OperationType.MIRROR_PAD,
-    doc="output = input continued in front and behind by its mirror image, per axis; mode 0 "
+    doc="output = input with its mirror image before and after it, along each axis; mode 0 "
     "(REFLECT) does not repeat the border element, mode 1 (SYMMETRIC) does.",
     columns="input -> output",
     types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),

@@ -268,7 +268,7 @@ BATCH_TO_SPACE_ND = Operation(
 SPACE_TO_BATCH_ND = Operation(
     OperationType.SPACE_TO_BATCH_ND,
     doc="output[(i * bw + j) * batch + n, h, w, c] = padded input[n, h * bh + i, w * bw + j, c], "
-    "(bh, bw) = block_shape; padding stands for 0.",
+    "(bh, bw) = block_shape; the padding is the number 0.",
     columns="input -> output",
     types=SINCE_2,
     forms=[

@@ -58,7 +58,7 @@ def dims_are_sizes(op: BoundOperation) -> None:
 
 RESHAPE = Operation(
     OperationType.RESHAPE,
-    doc="output = the elements of input, in order; one -1 in shape stands for what is left over.",
+    doc="output = the elements of input, in order; the size that fits replaces a -1 in shape.",
     columns="input -> output",
     types={**ONE_TO_ONE, "i32": (6, I32, I32)},
     forms=[form("input shape:TENSOR_INT32")],

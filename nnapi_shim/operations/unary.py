@@ -36,7 +36,7 @@ ABS = unary(OperationType.ABS, "output = |input|.", {**FLOATS, "i32": (4, I32, I
 EXP = unary(OperationType.EXP, "output = e^input.")
 FLOOR = unary(
     OperationType.FLOOR,
-    "output = the largest integer that is not above input.",
+    "output = the largest integer <= input.",
     {"f32": (1, F32, F32), "f16": (3, F16, F16)},
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
