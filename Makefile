@@ -83,7 +83,7 @@ demo: library best-kernels companion c_examples ## the library with kernels for 
 	@echo "The library is in $(LIB_DIR). Next, a program of your own:"
 	@echo "    $(CC) -Iinclude program.c -L$(LIB_DIR) -lneuralnetworks -o program"
 	@echo "    LD_LIBRARY_PATH=$(LIB_DIR) ./program"
-	@echo 'README.md goes on from there: "Compile and run your own program", "From Python".'
+	@echo 'README.md goes on from there, with "Quickstart".'
 	@echo "These kernels are for this processor; \`make\` builds those for all others as well."
 
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,

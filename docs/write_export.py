@@ -49,7 +49,7 @@ version that supports the model.
 - States that `Model.carry` carries become variables. A subgraph that runs once initialises them.
 
 Results equal those of NNAPI bit for bit in float32 and for most quantized operations; some kernels
-round differently, by one step. XNNPACK, which LiteRT uses by default, has a rounding of its own.
+round differently, by one step. XNNPACK, which LiteRT uses by default, rounds in another way.
 
 ## ONNX
 
@@ -79,8 +79,8 @@ comments. The program itself must carry states from run to run.
 `model.py` builds the model with nnapi_shim: `create_model()` calls the typed methods of Model, or
 `add_operation` where no method adds the same operation. Run as a program, it runs the model on the
 files that are given, or on random inputs. Constants of more than 16 elements go to `model.py.npz`
-beside it. The result is the same model: operations, names, carried states; operands may have other
-numbers, and inputs with default values may be left out.
+in the same folder. The result is the same model: operations, names, carried states; operands may
+have other numbers, and inputs with default values may be left out.
 
 Operations and operand types of extensions have no names in source code, and are refused.
 

@@ -13,7 +13,16 @@ HEAD = """# Files of TensorFlow Lite and ONNX
 
 This page lists which features and operators of a `.tflite` or [`.onnx`](#files-of-onnx) file
 nnapi_shim can load, and how.
-[Model files](start/models.md) describes how to load a file. `make docs` writes this page from
+[Model files](start/models.md) describes how to load a file. In short:
+
+```python
+import nnapi_shim
+
+model = nnapi_shim.load("examples/shapes/float.onnx")
+print(nnapi_shim.Compilation(model).outputs)
+```
+
+`make docs` writes this page from
 `docs/write_import.py` and the tables of the import; do not edit it.
 
 ## Files of TensorFlow Lite
@@ -28,10 +37,10 @@ nnapi_shim can load, and how.
 1x1 convolution |
 | weights of 4 bits, by tensor or by channel | yes | unpacked to 8 bits |
 | weights with a scale for each block of elements (blockwise INT4 and INT8) | yes | float32 \
-beside float32 values; LiteRT quantizes those values to 8 bits first, so that its results are \
-coarser. Other kinds of `quantization.details` are refused |
-| weights in float16, quantized weights beside float32 values | yes | unpacked to float32 |
-| sparse constants behind DENSIFY | yes | stored densely, with the zeros |
+if the other input is float32; LiteRT quantizes that input to 8 bits first, so that its results \
+are coarser. Other kinds of `quantization.details` are refused |
+| weights in float16, quantized weights of operators on float32 | yes | unpacked to float32 |
+| sparse constants, the input of DENSIFY | yes | stored densely, with the zeros |
 | quantized operators that NNAPI has only for floats; outputs with other scales than \
 NNAPI's | yes | between DEQUANTIZE and QUANTIZE: within one step of LiteRT's result |
 | operators that move elements, and the poolings, with other scales in than out | yes | the \

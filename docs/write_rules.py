@@ -15,7 +15,7 @@ LIST = ROOT / "tests" / "rule_ids.txt"
 
 HEAD = """# Rules
 
-Every refusal names the rule that the call broke. The id of the rule stands at the end of the line
+Every refusal names the rule that the call broke. The id of the rule is at the end of the line
 on stderr, in the field `rule` of `NNAPI_SHIM_LOG=error,json`, and in `NnapiError.rule` in Python.
 `make docs` writes this page from the refusals in `nnapi_shim/`; do not edit it.
 
@@ -23,17 +23,20 @@ on stderr, in the field `rule` of `NNAPI_SHIM_LOG=error,json`, and in `NnapiErro
 CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4 [operation.rank.exact]
 ```
 
+This page explains the ids. [Messages](messages.md) shows how to find the cause of a refusal.
+
 An id begins with the object of the API, such as `model`, or with an operation or a family of
-operations; `operation` stands for rules that many operations share. An id does not depend on the
-code that checks the rule, so programs may compare it: it changes only on purpose, and the
-[changelog](../CHANGELOG.md) lists the change.
+operations; rules that many operations share begin with `operation`. Programs may compare ids: they
+stay the same when the checks move to other code, and the [changelog](../CHANGELOG.md) lists each
+id that changes.
 
-A message says what the call passed, then behind a semicolon what is allowed. Braces stand for
-values. The place comes first: `CONV_2D (operation 4): filter (input 1, operand 7)`. The column
-"Result" is the code that a C program gets; a rule that several calls check can have several codes.
+A message names the operation and the operand, such as
+`CONV_2D (operation 4): filter (input 1, operand 7)`, then the value that the call passed, then,
+after a semicolon, what is allowed. Braces are placeholders for values. The column "Result" is the
+code that a C program gets; a rule that several calls check can have several codes.
 
-Two ids are not in the tables: `library.start`, a failed start, which C code reports, and
-`driver.refused`, for devices of other people that name no rule.
+Two ids are not in the tables: `library.start`, when the library cannot start, and
+`driver.refused`, when a driver refuses a call without an id of its own.
 """
 
 FORM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")

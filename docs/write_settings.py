@@ -10,14 +10,18 @@ HEAD = """# Settings
 This page lists the environment variables that configure the library. `make docs` writes it from
 `nnapi_shim/settings.py`; do not edit it.
 
+```sh
+NNAPI_SHIM_THREADS=1 LD_LIBRARY_PATH=build/lib build/c_examples/simple_add
+```
+
 `nnapi-shim info` shows the settings in force, and where each comes from. The library reads a
 setting when it needs it, most of them at the first call. A variable that begins with `NNAPI_SHIM_`
 and is no setting gets one warning. A program with raised privileges (set-user-id, set-group-id,
 file capabilities) ignores all settings.
 
-Settings can also stand in a file, `~/.config/nnapi_shim/settings.conf` or the one that
-`NNAPI_SHIM_CONFIG` names. The environment goes before the file. The library reads the file once,
-and ignores a file that another user owns or may write to.
+Settings can also be in a file, `~/.config/nnapi_shim/settings.conf` or the one that
+`NNAPI_SHIM_CONFIG` names. An environment variable overrides the file. The library reads the file
+once, and ignores a file that another user owns or may write to.
 
 ```text
 # counts for every program

@@ -119,10 +119,10 @@ def _write_documents(tree: Path, package: str) -> None:
         f"License: PSF-2.0\n See usr/lib/*/{PRIVATE}/python/LICENSE.txt.\n\n"
         f"Files: usr/lib/*/{PRIVATE}/numpy/* usr/lib/*/{PRIVATE}/numpy.libs/*\n"
         "Copyright: the developers of NumPy\nLicense: BSD-3-Clause\n"
-        " See the folder numpy-*.dist-info/licenses beside it.\n\n"
+        " See the folder numpy-*.dist-info/licenses next to it.\n\n"
         f"Files: usr/lib/*/{PRIVATE}/cffi/* usr/lib/*/{PRIVATE}/_cffi_backend*\n"
         "Copyright: the developers of cffi\nLicense: MIT\n"
-        " See the folder cffi-*.dist-info/licenses beside it.\n"
+        " See the folder cffi-*.dist-info/licenses next to it.\n"
     )
     date = formatdate(source_date(), localtime=False)
     changes = (

@@ -7,7 +7,7 @@ from build_ffi import package_version
 TEMPLATES = Path(__file__).parent / "templates"
 LIBRARIES = {
     "neuralnetworks": "Android's Neural Networks API",
-    "android": "What programs for Android use of libandroid beside the Neural Networks API",
+    "android": "What programs for Android use of libandroid in addition to the Neural Networks API",
     "log": "Android's log, on stderr",
     "nativewindow": "Hardware buffers of Android, of the BLOB kind",
 }

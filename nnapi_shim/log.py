@@ -57,7 +57,7 @@ def _words() -> list[str]:
         elif word == JSON:
             as_json = [JSON]
         else:
-            LOG.refuse(word, f"allowed are {', '.join(LEVELS)}, and {JSON} beside one of them")
+            LOG.refuse(word, f"allowed are {', '.join(LEVELS)}, and {JSON} with one of them")
     return [level, *as_json]
 
 

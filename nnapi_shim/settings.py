@@ -217,7 +217,7 @@ CONFIG = Setting(
     "NNAPI_SHIM_CONFIG",
     "",
     "file with settings, in lines such as `NNAPI_SHIM_LINT = 1`; those below a line `[debug]` "
-    "count only for `nnapi-shim exec --settings debug`; a variable of the environment goes before "
+    "count only for `nnapi-shim exec --settings debug`; an environment variable overrides "
     "the file; empty means `nnapi_shim/settings.conf` in XDG_CONFIG_HOME",
     is_early=True,
 )
@@ -231,7 +231,7 @@ CONFIG_HOME = Setting(
 HOME = Setting(
     "NNAPI_SHIM_HOME",
     "",
-    "folder that holds the package nnapi_shim; overrides the location file beside the library",
+    "folder that holds the package nnapi_shim; overrides the location file in the library's folder",
     is_early=True,
 )
 PYTHON = Setting(

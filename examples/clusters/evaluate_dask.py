@@ -43,6 +43,7 @@ def evaluate(predictor: type, path: Path, folder: Path, labels: list[str]) -> fl
                 pictures.read,
                 size=(height, width),
                 column=image.name,
+                is_signed=image.type.name == "TENSOR_QUANT8_ASYMM_SIGNED",
                 meta=columns | {image.name: object},
             )
             .map_partitions(predictor(model), meta=columns | {scores.name: object})

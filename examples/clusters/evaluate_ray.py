@@ -33,12 +33,14 @@ def evaluate(predictor: type, path: Path, folder: Path, labels: list[str]) -> fl
     model = nnapi_shim.load(path)
     (image,), (scores,) = model.input_operands, model.output_operands
     _, height, width, _ = image.dimensions
-    # Ray's own steps need a processor beside those of the workers.
+    is_signed = image.type.name == "TENSOR_QUANT8_ASYMM_SIGNED"
+    read = partial(pictures.read, size=(height, width), column=image.name, is_signed=is_signed)
+    # Ray's own steps need a processor in addition to those of the workers.
     ray.init(num_cpus=WORKERS + 2, include_dashboard=False, log_to_driver=False)
     try:
         rows = (
             ray.data.from_items(pictures.listed(folder))
-            .map_batches(partial(pictures.read, size=(height, width), column=image.name))
+            .map_batches(read)
             .map_batches(predictor, fn_constructor_args=(model,), batch_size=2, concurrency=WORKERS)
             .take_all()
         )

@@ -17,13 +17,17 @@ def listed(folder: Path) -> list[dict[str, str]]:
     return [{"path": str(path), "class": path.parent.name} for path in found]
 
 
-def read(batch: Any, size: tuple[int, int], column: str) -> Any:
-    """A batch with the pictures of its paths, scaled to height and width, as bytes."""
+def read(batch: Any, size: tuple[int, int], column: str, is_signed: bool = False) -> Any:
+    """A batch with the pictures of its paths, scaled to height and width, as bytes.
+
+    is_signed: whether the model's input is int8, which stores pixel - 128.
+    """
     height, width = size
     pictures = []
     for path in batch["path"]:
         with Image.open(path) as picture:
-            pictures.append(np.asarray(picture.convert("RGB").resize((width, height))))
+            pixels = np.asarray(picture.convert("RGB").resize((width, height)))
+            pictures.append((pixels ^ 0x80).view(np.int8) if is_signed else pixels)
     if isinstance(batch, dict):
         return {**batch, column: np.stack(pictures)}
     return batch.assign(**{column: pictures})

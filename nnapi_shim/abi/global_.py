@@ -50,6 +50,6 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
         if not handle:
             raise unexpected_null(f"device {position} of the list is NULL", "device.list.null")
         if handle in by_handle:
-            raise bad_data(f"device {position} stands in the list twice", "device.list.twice")
+            raise bad_data(f"device {position} is in the list twice", "device.list.twice")
         by_handle[handle] = devices[handle]
     return list(by_handle.values())

@@ -16,7 +16,7 @@ def results(kind: OperationType, models: Sequence[Model], count: int | None) -> 
     """
     if len(models) != 2:
         raise bad_data(
-            f"{len(models)} models given; it takes 2, in front of its other inputs",
+            f"{len(models)} models given; it takes 2, before its other inputs",
             "control-flow.model-count",
         )
     first, second = (

@@ -58,7 +58,7 @@ def chosen(choice: Choice) -> list[IDevice]:
         if name not in drivers:
             raise unknown("device", name, list(drivers))
         if name in selected:
-            raise bad_data(f"device {name!r} stands in the list twice", "device.list.twice")
+            raise bad_data(f"device {name!r} is in the list twice", "device.list.twice")
         selected[name] = drivers[name]
     if not selected:
         raise bad_data(

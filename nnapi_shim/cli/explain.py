@@ -195,12 +195,12 @@ def _show_operation(description: "Described") -> None:
             [(row.level, *[row.types[name].name for name in columns]) for row in description.types],
         )
     write()
-    write("inputs, and outputs behind ->:")
+    write("inputs -> outputs:")
     for form in description.forms:
         write(f"  level {form.level}: {' '.join(form.inputs)} -> {' '.join(form.outputs)}")
     if description.defaults:
         defaults = ", ".join(f"{name} {value}" for name, value in description.defaults.items())
-        write(f"left out, they are: {defaults}")
+        write(f"defaults of omitted inputs: {defaults}")
     if description.omittable:
         write(f"may be omitted: {', '.join(description.omittable)}")
     if description.deciding:

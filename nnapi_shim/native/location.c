@@ -215,7 +215,7 @@ static bool find_other_half(struct nn_location *location, const struct record *r
     if (other[0] != '\0')
         nn_fail("%s is not of the same build as the library; build or install both again", other);
     else
-        nn_fail("%s is not beside the library, in %s; build or install it again", other_half,
+        nn_fail("%s is not in the library's folder, %s; build or install it again", other_half,
                 library_folder);
     return false;
 }

@@ -37,7 +37,7 @@ def product_is_not_lost(op: BoundOperation) -> None:
     if _is_quantized(op) and not float32(scales[0] * scales[1]) / op.output.scale > 0:
         raise op_failed(
             f"the inputs have scales {scales[0]:g} and {scales[1]:g} and the output "
-            f"{op.output.scale:g}; the product of the input scales must not vanish beside it",
+            f"{op.output.scale:g}; the product of the input scales must not be 0 relative to it",
             "mul.product-lost",
         )
 

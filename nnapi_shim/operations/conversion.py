@@ -71,7 +71,8 @@ COPIED = {
 
 CAST = elementwise(
     OperationType.CAST,
-    "output = input, without scales and zero points; toward zero, within 0 to 255 for bytes.",
+    "output = the stored elements of input as another type, rounded toward 0; for bytes, clamped "
+    "to 0 to 255.",
     {
         **{f"{a}_{b}": (3, NUMBERS[a], NUMBERS[b]) for a in NUMBERS for b in NUMBERS},
         **{f"{name}_{name}": (4, type, type) for name, type in COPIED.items()},

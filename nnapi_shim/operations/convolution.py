@@ -232,8 +232,8 @@ DEPTHWISE_CONV_2D = convolution(
 
 GROUPED_CONV_2D = convolution(
     OperationType.GROUPED_CONV_2D,
-    "As CONV_2D, but the channels are num_groups groups: those of the output see those of the "
-    "input with the same number alone.",
+    "As CONV_2D, with the channels in num_groups groups: each group of the output is computed from "
+    "the group of the input with the same number.",
     forms=[
         form(
             f"input filter bias {padding} stride_width:INT32 stride_height:INT32 num_groups:INT32 "

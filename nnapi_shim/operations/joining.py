@@ -88,7 +88,7 @@ def repeated(op: BoundOperation) -> list[Dimensions]:
 
 CONCATENATION = Operation(
     OperationType.CONCATENATION,
-    doc="output = the inputs one behind the other along `axis`, requantized to the output's "
+    doc="output = the inputs joined along `axis`, requantized to the output's "
     "scale and zero point.",
     columns="inputs -> output",
     types=ONE_TO_ONE,
@@ -102,7 +102,7 @@ CONCATENATION = Operation(
 
 PACK = movement(
     OperationType.PACK,
-    doc="output = the inputs one behind the other along a new dimension `axis`.",
+    doc="output = the inputs joined along a new dimension `axis`.",
     columns="inputs -> output",
     types=rows("T T", f32=6, f16=6, i32=6, qu8=6, qs8=6),
     forms=[form("axis:INT32 inputs...")],

@@ -237,7 +237,7 @@ LSTM = _lstm(
 )
 UNIDIRECTIONAL_SEQUENCE_LSTM = _lstm(
     OperationType.UNIDIRECTIONAL_SEQUENCE_LSTM,
-    "LSTM over a sequence: every step takes the states that the one before it left.",
+    "LSTM over a sequence; each step starts with the states of the previous step.",
     3,
     f"{_CELL} {_GAINS}",
     f"output {_FINAL}",
@@ -251,8 +251,8 @@ UNIDIRECTIONAL_SEQUENCE_LSTM = _lstm(
 )
 BIDIRECTIONAL_SEQUENCE_LSTM = _lstm(
     OperationType.BIDIRECTIONAL_SEQUENCE_LSTM,
-    "Two LSTM cells over a sequence, one in the order of time and one against it; every output "
-    "stands at the step that it belongs to.",
+    "Two LSTM cells over a sequence, one forward and one backward in time; each output is stored "
+    "at the time step that it was computed for.",
     3,
     f"{_CELLS} {_BOTH_GAINS}",
     f"fw_output bw_output {_BOTH_FINAL}",

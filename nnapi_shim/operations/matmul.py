@@ -133,8 +133,8 @@ def matrices(op: BoundOperation) -> Matrices:
     # writes outside of its operands with.
     if any(size not in (1, lhs_size) for size, lhs_size in zip(rhs[:-2], lhs[:-2], strict=True)):
         raise op_failed(
-            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; in front of the last two "
-            "those of rhs must be the same or 1",
+            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; all but "
+            "the last two of rhs must be the same as those of lhs, or 1",
             "batch-matmul.batch",
         )
     rows, depth = lhs[-2:] if not op.adj_x else lhs[:-3:-1]

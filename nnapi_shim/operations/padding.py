@@ -72,7 +72,7 @@ def padded(op: BoundOperation) -> list[Dimensions]:
 
 PAD = movement(
     OperationType.PAD,
-    doc="output = input with paddings[i] elements that stand for 0 in front and behind, per axis.",
+    doc="output = input with zeros before and after it along each axis i, paddings[i] of them.",
     types=rows("T T", f32=2, f16=3, qu8=2, qs8=4),
     forms=[form("input paddings:TENSOR_INT32")],
     values=["paddings"],
@@ -84,8 +84,8 @@ PAD = movement(
 
 PAD_V2 = movement(
     OperationType.PAD_V2,
-    doc="output = input with paddings[i] elements pad_value in front and behind, per axis; that of "
-    "a quantized tensor is the lowest 8 bits of pad_value.",
+    doc="output = input with elements pad_value before and after it along each axis i, "
+    "paddings[i] of them; a quantized tensor gets the lowest 8 bits of pad_value.",
     columns="input pad_value -> output",
     types={
         "f32": (3, F32, T.FLOAT32, F32),
@@ -103,7 +103,7 @@ PAD_V2 = movement(
 
 MIRROR_PAD = movement(
     OperationType.MIRROR_PAD,
-    doc="output = input continued in front and behind by its mirror image, per axis; mode 0 "
+    doc="output = input with its mirror image before and after it, along each axis; mode 0 "
     "(REFLECT) does not repeat the border element, mode 1 (SYMMETRIC) does.",
     types=rows("T T", f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input paddings:TENSOR_INT32 mode:INT32")],

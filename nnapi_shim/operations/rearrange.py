@@ -249,7 +249,7 @@ BATCH_TO_SPACE_ND = of_image(
 SPACE_TO_BATCH_ND = of_image(
     OperationType.SPACE_TO_BATCH_ND,
     doc="output[(i * bw + j) * batch + n, h, w, c] = padded input[n, h * bh + i, w * bw + j, c], "
-    "(bh, bw) = block_shape; padding stands for 0.",
+    "(bh, bw) = block_shape; the padding is the number 0.",
     types=SINCE_2,
     inputs="input block_shape:TENSOR_INT32 paddings:TENSOR_INT32",
     values=["block_shape", "paddings"],

@@ -58,7 +58,7 @@ def dims_are_sizes(op: BoundOperation) -> None:
 
 RESHAPE = movement(
     OperationType.RESHAPE,
-    doc="output = the elements of input, in order; one -1 in shape stands for what is left over.",
+    doc="output = the elements of input, in order; the size that fits replaces a -1 in shape.",
     types=rows("T T", f32=1, f16=3, qu8=1, qs8=4, i32=6),
     forms=[form("input shape:TENSOR_INT32")],
     values=["shape"],

@@ -95,7 +95,7 @@ RESIZE_BILINEAR = resize(
 )
 RESIZE_NEAREST_NEIGHBOR = resize(
     OperationType.RESIZE_NEAREST_NEIGHBOR,
-    "output[n,y,x,c] = the input pixel that (y, x) falls on.",
+    "output[n,y,x,c] = the input pixel that is nearest to (y, x).",
     floats=3,
     flags=1,
     work=0,

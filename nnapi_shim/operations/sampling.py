@@ -31,7 +31,7 @@ def rows_and_classes(op: BoundOperation) -> None:
 RANDOM_MULTINOMIAL = Operation(
     OperationType.RANDOM_MULTINOMIAL,
     doc="output[b,i] is class c with probability softmax(logits[b])[c]; equal seeds give equal "
-    "numbers, two seeds of 0 others in every run.",
+    "numbers, two seeds of 0 different ones in every run.",
     columns="logits -> samples",
     types=rows("T TENSOR_INT32", f16=3, f32=3),
     forms=[form("logits sample_count:INT32 seeds:TENSOR_INT32")],

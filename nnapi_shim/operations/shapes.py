@@ -187,7 +187,7 @@ def reshaped(dimensions: Dimensions, target: Sequence[int]) -> Dimensions:
     if unknown is not None:
         if known == 0:
             raise op_failed(
-                f"shape {list(target)} has a -1 beside a 0", "reshape.shape.unknown-beside-zero"
+                f"shape {list(target)} has both -1 and 0", "reshape.shape.unknown-beside-zero"
             )
         result[unknown] = count // known
         known *= result[unknown]

@@ -23,7 +23,7 @@ ABS = unary(OperationType.ABS, "output = |input|.", rows("T T", f32=3, f16=3, i3
 EXP = unary(OperationType.EXP, "output = e^input.")
 FLOOR = unary(
     OperationType.FLOOR,
-    "output = the largest integer that is not above input.",
+    "output = the largest integer <= input.",
     rows("T T", f32=1, f16=3),
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],

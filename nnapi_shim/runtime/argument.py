@@ -261,9 +261,7 @@ def _unknown_dimensions(
 ) -> NnapiError:
     """An input whose dimensions neither the model nor its type says."""
     if given and 0 in given:
-        cure = (
-            "a size of 0 stands for an unknown one, so no run can have a batch of 0 rows: skip it"
-        )
+        cure = "a size of 0 means an unknown size, so a run cannot have a batch of 0 rows: skip it"
     else:
         cure = (
             "an input needs all of them: pass an ANeuralNetworksOperandType with them to "

@@ -70,7 +70,7 @@ class _helping:  # noqa: N801 - reads as a statement
 def register_driver(
     name: str, driver: Any, *, version: str | None = None, type: Any = None
 ) -> None:
-    """List a device of this name, in front of all others.
+    """List a device of this name, before all others.
 
     driver: written against hal.v1_0.IDevice, hal.v1_1.IDevice or hal.interfaces.IDevice.
     version, type: as reported to programs; None: the attributes of the driver.

@@ -36,7 +36,7 @@ class Memory(Pool):
             )
         if offset + length > self.size:
             raise bad_data(
-                f"the region of {length} bytes from {offset} ends behind the memory's {self.size}",
+                f"the region of {length} bytes from {offset} exceeds the memory's {self.size}",
                 "memory.region-end",
             )
 

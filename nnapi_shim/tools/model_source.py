@@ -94,7 +94,7 @@ def shapes_of(text: str) -> tuple[str, dict[str, tuple[int, ...]]]:
             shapes[name] = tuple(int(size) for size in sizes.split(","))
         except ValueError:
             raise bad_data(
-                f"{text}: @{part} is no NAME=SIZE,SIZE... of whole numbers", "source.shapes"
+                f"{text}: @{part} is not NAME=SIZE,SIZE..., with integers", "source.shapes"
             ) from None
     return path, shapes
 

@@ -90,7 +90,9 @@ def test_no_rows() -> None:
     with Model() as model:
         model.outputs(model.relu(model.input("float32", [None, 2], name="rows")))
     compilation = Compilation(model)
-    with pytest.raises(NnapiError, match=r"'rows': .* no run can have a batch of 0 rows: skip it"):
+    with pytest.raises(
+        NnapiError, match=r"'rows': .* a run cannot have a batch of 0 rows: skip it"
+    ):
         compilation.run(np.ones((0, 2), np.float32))
     with pytest.raises(NnapiError, match="pass an ANeuralNetworksOperandType with them to ANeural"):
         Execution(compilation.runtime).set_argument("input", 0, None, 4096, 8)

@@ -181,7 +181,7 @@ def test_choosing_devices() -> None:
     [
         ("nnapi-gpu", "there is no device 'nnapi-gpu'; did you mean nnapi-cpu"),
         (["nothing"], "there is no device 'nothing'; there are nnapi-cpu, nnapi-reference"),
-        (["nnapi-cpu", "nnapi-cpu"], "device 'nnapi-cpu' stands in the list twice"),
+        (["nnapi-cpu", "nnapi-cpu"], "device 'nnapi-cpu' is in the list twice"),
         ([], "the list of devices is empty"),
     ],
 )

@@ -46,6 +46,23 @@ def test_python(example, tmp_path, name):
     assert last_line(done).endswith("0 differences")
 
 
+@pytest.mark.parametrize("limit", [0, 1 << 20])
+def test_python_passes_a_type_checker(example, tmp_path, monkeypatch, limit):
+    """With its data in a file, and in the source."""
+    from nnapi_shim.formats.capture import source as module
+
+    pytest.importorskip("mypy")
+    monkeypatch.setattr(module, "_IN_SOURCE", limit)
+    source, *_ = write_reproducer(example("simple_add"), tmp_path / "program.py")
+    checking = [sys.executable, "-m", "mypy", "--strict", source]
+    done = subprocess.run(checking, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (
+        subprocess.run([sys.executable, "-X", "dev", "-W", "error", source], check=False).returncode
+        == 0
+    )
+
+
 def test_every_function(every_function, tmp_path, monkeypatch):
     """Caching is one of them: nothing is left where the program runs."""
     (tmp_path / "here").mkdir()

@@ -110,6 +110,15 @@ def run(*command: object) -> str:
 
 
 @pytest.mark.parametrize("example", ["evaluate_dask", "evaluate_ray"])
+def test_the_command_of_the_page(example) -> None:
+    """The trained model of the repository, on its ten pictures."""
+    shapes = ROOT / "examples" / "shapes"
+    files = (shapes / "int8.tflite", shapes / "pictures", shapes / "labels.txt")
+    printed = run(EXAMPLES / f"{example}.py", *files)
+    assert printed.splitlines()[-1] == "10 of 10 right", printed
+
+
+@pytest.mark.parametrize("example", ["evaluate_dask", "evaluate_ray"])
 def test_a_folder_of_pictures_and_a_worker_that_dies(example, task, tmp_path) -> None:
     mark = tmp_path / "died"
     program = tmp_path / "dying.py"

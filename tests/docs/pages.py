@@ -11,15 +11,13 @@ WRITTEN = {"operations.md", "rules.md", "commands.md", "c_reference.md"}
 """Pages that programs write; their code is that of other tests."""
 
 _ELSEWHERE = re.compile(r"<!-- run by ([\w/.]+) -->")
-_SHARED = re.compile(r"<!-- needs \.\./shared -->")
 
 
 class Block(NamedTuple):
     """A block of code.
 
     line: of its first line in the page. elsewhere: the test that runs it in place of
-    test_blocks.py, or "". needs_shared: whether it reads the trained models beside the repository.
-    comment: the HTML comments directly before it.
+    test_blocks.py, or "". comment: the HTML comments directly before it.
     """
 
     page: Path
@@ -27,7 +25,6 @@ class Block(NamedTuple):
     language: str
     text: str
     elsewhere: str
-    needs_shared: bool
     comment: str
 
 
@@ -56,7 +53,6 @@ def blocks(page: Path) -> list[Block]:
                     token.info.strip() if token.type == "fence" else "",
                     token.content,
                     elsewhere[1] if elsewhere else "",
-                    bool(_SHARED.search(comment)),
                     comment,
                 )
             )

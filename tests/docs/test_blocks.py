@@ -2,8 +2,8 @@
 
 Python, shell and C of a page run in order in a folder that looks like a checkout, in which
 `program.c` is a program of the reader's. A block that only another test can run says which:
-`<!-- run by tests/install/test_prefix.py -->` in front of it. Blocks of text show what something
-prints, and are no code; those of `console` have commands behind "$ " and what they print.
+`<!-- run by tests/install/test_prefix.py -->` before it. Blocks of text show what something prints,
+and are no code; those of `console` have commands after "$ " and what they print.
 """
 
 import json
@@ -23,18 +23,6 @@ from tests.waiting import HANGS_S
 RUN = {"python", "sh", "console"}
 COMPILED = {"c": "cc", "cpp": "c++"}
 LANGUAGES = {*RUN, *COMPILED, "json", "toml", "cmake", "text"}
-SHARED = ROOT.parent / "shared" / "models"
-EXAMPLES = {
-    "mobilenet.tflite": "mobilenet_v2_224_quant.tflite",
-    "model.tflite": "mobilenet_v2_224_quant.tflite",
-    "lstm.tflite": "mnist_lstm_float.tflite",
-    "int8.tflite": "resnet8_cifar_int8.tflite",
-    "float.tflite": "resnet8_cifar_float.tflite",
-    "labels.txt": "imagenet_labels.txt",
-    "cat.bmp": "images/cat.bmp",
-}
-"""What the pages call the reader's models and pictures -> what stands for it."""
-
 PAGES = {path.relative_to(ROOT).as_posix(): blocks(path) for path in pages()}
 
 
@@ -74,9 +62,6 @@ def checkout(tmp_path: Path) -> Path:
         (tmp_path / "build" / entry.name).symlink_to(entry)
     shutil.copy(ROOT / "c_examples" / "simple_add.c", tmp_path / "program.c")
     shutil.copy(ROOT / "c_examples" / "basic.cpp", tmp_path / "program.cpp")
-    if SHARED.exists():
-        for name, source in EXAMPLES.items():
-            shutil.copy(SHARED / source, tmp_path / name)
     return tmp_path
 
 
@@ -99,13 +84,6 @@ def script(found: list[Block]) -> str:
     return "\n".join(lines)
 
 
-def runnable(page: str, *languages: str) -> list[Block]:
-    found = of(page, *languages)
-    if any(block.needs_shared for block in found) and not SHARED.exists():
-        found = [block for block in found if not block.needs_shared]
-    return found
-
-
 NEEDS_MODEL_EXPLORER = "docs/pictures.md"
 
 
@@ -116,9 +94,7 @@ def with_marks(page: str) -> Any:
 
 @pytest.mark.parametrize("page", [with_marks(page) for page in PAGES if of(page, "sh", "console")])
 def test_commands(page: str, checkout: Path) -> None:
-    found = runnable(page, "sh", "console")
-    if not found:
-        pytest.skip("needs the trained models, ../shared/models")
+    found = of(page, "sh", "console")
     done = subprocess.run(
         ["bash", "-c", script(found)],
         cwd=checkout,
@@ -141,9 +117,7 @@ def test_commands(page: str, checkout: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if of(page, "python")])
 def test_python(page: str, checkout: Path) -> None:
-    found = runnable(page, "python")
-    if not found:
-        pytest.skip("needs the trained models, ../shared/models")
+    found = of(page, "python")
     program = checkout / "page.py"
     lines: list[str] = []
     for block in found:  # at the lines that they have in the page

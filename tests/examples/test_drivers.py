@@ -167,12 +167,11 @@ def test_together_with_another_device():
     assert passed > 50 and failed == skipped == 0
 
 
-def test_the_report_in_the_documents():
+def test_the_report_in_the_page():
     command = [sys.executable, ROOT / "examples" / "compliance_report.py"]
     printed = run("", *command)
     shown = f"```text\n{printed.strip()}\n```"
-    for page in ("docs/drivers.md", "README.md"):
-        assert shown in (ROOT / page).read_text(), page
+    assert shown in (ROOT / "docs" / "drivers.md").read_text()
 
 
 @pytest.mark.parametrize(("device", "operation"), [("example-plain", "MUL"), ("nnapi-cpu", "SUB")])

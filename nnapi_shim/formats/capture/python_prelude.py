@@ -120,8 +120,11 @@ def call(number: int, function: str, expected: int | None, *arguments: Any) -> N
 def equal(number: int, name: str, expected: int | list[int]) -> None:
     global differences
     values = variables[name]
-    is_list = isinstance(expected, list)
-    value = [int(values[at]) for at in range(len(expected))] if is_list else int(values[0])
+    value: int | list[int]
+    if isinstance(expected, list):
+        value = [int(values[at]) for at in range(len(expected))]
+    else:
+        value = int(values[0])
     if value != expected:
         differences += 1
         print(f"call {number}: {name} is {value}; it was {expected}")

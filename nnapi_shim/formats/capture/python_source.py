@@ -103,7 +103,9 @@ class Python:
         from nnapi_shim.formats.capture.python_prelude import PRELUDE
 
         if file:
-            stored = f"DATA = open(os.path.join(os.path.dirname(__file__), {file!r}), 'rb').read()"
+            folder = "os.path.dirname(os.path.abspath(__file__))"
+            stored = f"with open(os.path.join({folder}, {file!r}), 'rb') as _file:\n"
+            stored += "    DATA = _file.read()"
         else:
             digits = data.hex()
             rows = [digits[at : at + _PER_LINE] for at in range(0, len(digits), _PER_LINE)]

@@ -121,7 +121,7 @@ def test_offsets_that_overflow(api, device, file, offset):
     """deviation: `offset-overflow`."""
     memory = api.make("Memory_createFromFd", 64, 3, file(64), 0)
     run = Run(api, device, add_graph(api).finish())
-    saying = "ends behind the memory's 64"
+    saying = "exceeds the memory's 64"
     for role, length in (("Input", 8), ("Output", 8)):
         name = f"set{role}FromMemory"
         run.refuse(BAD_DATA, name, 0, None, memory, offset, length, saying=saying)

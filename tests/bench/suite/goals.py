@@ -1,4 +1,4 @@
-"""Figures that the project wants to reach, beside those that it has."""
+"""The goals of the project for these measurements, and whether they are reached."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ def goals(
 ) -> list[str]:
     """A table of them. program: the start of a C program, where it was measured."""
     rows = [f"| {' | '.join(row)} |" for row in (*_rows(models, threads), *_start(program))]
-    return ["| what | to reach | is | reached |", "|---|---|---|---|", *rows, ""]
+    return ["| goal | limit | measured | reached |", "|---|---|---|---|", *rows, ""]
 
 
 def _rows(models: Sequence[Figures], threads: Sequence[int]) -> Iterator[tuple[str, ...]]:

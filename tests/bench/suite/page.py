@@ -76,7 +76,7 @@ def summary(models: Sequence[Figures]) -> list[str]:
 
 
 def _times(models: Sequence[Figures], threads: int) -> list[str]:
-    lines = [f"### {_threads(threads).capitalize()}", "", "Milliseconds: median (least).", ""]
+    lines = [f"### {_threads(threads).capitalize()}", "", "Milliseconds: median (minimum).", ""]
     names = " | ".join(TITLES.values())
     lines += _table(f"| model | nnapi_shim | {names} | ratio to the fastest | quartiles |")
     for model in models:
@@ -94,10 +94,9 @@ def _times(models: Sequence[Figures], threads: int) -> list[str]:
 def _starts(models: Sequence[Figures]) -> list[str]:
     """Of processes with one thread."""
     lines = [
-        "### From nothing to the first result",
+        "### Start of a process to the first result",
         "",
-        "One thread. Milliseconds of a clock and of processors from the start of the process, "
-        "and the most MB that it had in memory.",
+        "One thread: elapsed time in ms, processor time in ms, peak memory.",
         "",
         *_table(f"| model | nnapi_shim | {' | '.join(TITLES.values())} |"),
     ]
@@ -117,10 +116,10 @@ def _starts(models: Sequence[Figures]) -> list[str]:
 
 def _nearness(models: Sequence[Figures]) -> list[str]:
     lines = [
-        "### Outputs beside those of nnapi_shim",
+        "### Outputs compared with those of nnapi_shim",
         "",
-        "The largest difference, of quantized outputs in steps; in front of it in how many of all "
-        "vectors of classes the same class is the largest.",
+        "A pair such as 1/1 counts the vectors of class scores whose largest score has the same "
+        "class. The number after it is the largest difference; for quantized outputs, in steps.",
         "",
         *_table(f"| model | 2 threads | {' | '.join(TITLES.values())} |"),
     ]

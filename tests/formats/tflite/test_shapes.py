@@ -76,7 +76,7 @@ def test_sizes_on_the_command_line(tmp_path: Path) -> None:
     strange = tmp_path / "a@b.tflite"
     path.rename(strange)
     assert model_of(f"{strange}@x=5,4").input_operands[0].dimensions == (5, 4)
-    with pytest.raises(NnapiError, match=r"@x=5,many is no NAME=SIZE,SIZE\.\.\. of whole numbers"):
+    with pytest.raises(NnapiError, match=r"@x=5,many is not NAME=SIZE,SIZE\.\.\., with integers"):
         model_of(f"{strange}@x=5,many")
 
 
