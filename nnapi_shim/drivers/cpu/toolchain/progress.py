@@ -1,42 +1,25 @@
 """Progress of a long build: a line that is overwritten on a terminal, elsewhere a few lines."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 
-LOAD = Path("/proc/loadavg")
 QUARTERS = 4
 """Number of lines where stderr is no terminal."""
-
-
-def share(workers: int) -> float:
-    """The part of a processor that each worker gets on a machine that is busy, at most 1.
-
-    Other processes are those that run now, but no more than the load average: that still counts
-    what has ended, and a single look may see threads of a moment.
-    """
-    try:
-        load, *_, tasks, _ = LOAD.read_text().split()
-        others = min(float(load), int(tasks.partition("/")[0]) - 1)
-    except (OSError, ValueError):
-        others = 0.0
-    return min(1.0, (os.cpu_count() or workers) / (others + workers))
 
 
 class Progress:
     """Prints on stderr how many parts are done, and how many seconds are left.
 
-    seconds: estimated processor time per part; the speed of this machine is measured on the way.
+    seconds: estimates per part; the speed of this machine is measured on the way.
     """
 
     def __init__(self, title: str, seconds: Sequence[float], workers: int) -> None:
         self._title, self._workers = title, workers
         self._count, self._total = len(seconds), sum(seconds)
         self._parts, self._done, self._last, self._printed = 0, 0.0, "", 0
-        self._began, self._share = time.monotonic(), share(workers)
+        self._began = time.monotonic()
         self._is_terminal = sys.stderr.isatty()
 
     def __enter__(self) -> "Progress":
@@ -70,11 +53,9 @@ class Progress:
         return f"{self._title}: {self._parts}/{self._count}, {self._last} done, {self._left()}"
 
     def _left(self) -> str:
-        """Seconds left: at the start from the estimates and the load of the machine, then from the
-        time spent so far.
-        """
+        """Seconds left: from the time spent so far, or from the estimates alone at the start."""
         spent = time.monotonic() - self._began
-        speed = 1 / (self._workers * self._share)
+        speed = 1 / self._workers
         if self._done > self._total / 10:
             speed = spent / self._done
         return f"about {max(1, round((self._total - self._done) * speed))} s left"
