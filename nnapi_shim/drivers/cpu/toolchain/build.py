@@ -70,6 +70,12 @@ def build(
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
 
 
+def estimate(objects: Path) -> float:
+    """About how many seconds the kernels of all tiers take that `objects` lacks."""
+    jobs = _outdated(DEFAULT_TIERS, objects)
+    return sum(job.seconds for job in jobs) / len(os.sched_getaffinity(0))
+
+
 def _outdated(tiers: Sequence[str], objects: Path) -> list[Job]:
     """Jobs for the object files that are missing or older than their sources."""
     digests = {family: digest_of(family) for family in FAMILIES}
