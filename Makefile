@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -91,7 +91,7 @@ demo: library best-kernels companion c_examples ## the library with kernels for 
 test: all $(VENV)/ready-test lint ## style, types and all tests; TESTS= are more arguments of pytest
 	$(PY) -m pytest -m 'not installed and not integration' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-# With Ray, Dask, Model Explorer, Chromium and pyright, which take 1.4 GB.
+# With Ray, Dask, Model Explorer, Chromium and pyright, which take 2.1 GB more.
 test-integrations: all $(VENV)/ready-dev ## tests with Ray, Dask, Model Explorer, Chromium and pyright
 	$(PY) -m pytest -m integration $(TESTS) $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
@@ -119,6 +119,10 @@ deb: kernels $(VENV)/ready-dev ## Debian packages, in dist/
 # What they hold and what made it, as CycloneDX; `dist` writes it, too.
 sbom: kernels $(VENV)/ready-dev ## the list of contents of the packages (CycloneDX), in dist/
 	@$(PY) -m install sbom --out dist
+
+# A line for each check; RELEASE=1, for a tagged release, fails on what is open and compiles all of the sdist again.
+release-check: all $(VENV)/ready-dev ## checks and rehearses all that a release needs; sdist and wheel in build/release
+	@$(PY) -m install release-check --out build/release $(if $(RELEASE),--final)
 
 # All packages from nothing, twice, in two folders: some ten minutes. They have to be the same bits.
 reproducible: all $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -54,6 +55,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
         else:
             platform = f"linux_{machine}"
+        kernels = importlib.import_module("nnapi_shim.drivers.cpu.toolchain.build")
+        announce(kernels.estimate(ROOT / "build" / "kernels"))
         compile_into(tree)
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
@@ -83,6 +86,21 @@ def waited_for(tree: Path) -> TextIO:
     lock = tree.with_suffix(".lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
+
+
+def announce(seconds: float) -> None:
+    """Write a line to the terminal of pip, which hides what a build prints unless it has -v."""
+    minutes = f"{1 + seconds / 60:.0f} min"
+    line = f"nnapi_shim: compiling takes about {minutes}; with -v, pip shows the progress"
+    for stream in (1, 2):
+        with suppress(OSError):
+            terminal = os.open(f"/proc/{os.getppid()}/fd/{stream}", os.O_WRONLY | os.O_NOCTTY)
+            try:
+                if os.isatty(terminal):
+                    os.write(terminal, f"\n  {line}\n".encode())
+                    return
+            finally:
+                os.close(terminal)
 
 
 def compile_into(tree: Path) -> None:

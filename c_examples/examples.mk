@@ -5,6 +5,7 @@
 LIB_DIR ?= build/lib
 
 include nnapi_shim/native/flags/flags.mk
+include nnapi_shim/native/short.mk
 EXAMPLE_FLAGS := $(FLAGS_TO_COMPILE) $(FLAGS_TO_LINK) -fPIE -pie
 
 EXAMPLE_DIR := build/c_examples
@@ -22,12 +23,12 @@ $(EXAMPLE_DIR)/basic: | $(LIB_DIR)/libandroid.so $(LIB_DIR)/liblog.so
 
 $(EXAMPLE_DIR)/%: c_examples/%.c c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
-	$(CC) $(EXAMPLE_FLAGS) -std=c99 -pthread -O2 $(EXAMPLE_WARNINGS) $(CFLAGS) -Iinclude -MMD -MP -MF $@.d -o $@ $< \
+	$(call SHORT,CC,$<)$(CC) $(EXAMPLE_FLAGS) -std=c99 -pthread -O2 $(EXAMPLE_WARNINGS) $(CFLAGS) -Iinclude -MMD -MP -MF $@.d -o $@ $< \
 		-L$(LIB_DIR) -lneuralnetworks -lm $(LDFLAGS)
 
 $(EXAMPLE_DIR)/%: c_examples/%.cpp c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
-	$(CXX) $(EXAMPLE_FLAGS) -std=c++17 -O2 $(EXAMPLE_WARNINGS) $(CXXFLAGS) -Iinclude -Iinclude/companion \
+	$(call SHORT,CXX,$<)$(CXX) $(EXAMPLE_FLAGS) -std=c++17 -O2 $(EXAMPLE_WARNINGS) $(CXXFLAGS) -Iinclude -Iinclude/companion \
 		-MMD -MP -MF $@.d -o $@ $< -L$(LIB_DIR) -landroid -llog -lneuralnetworks $(LDFLAGS)
 
 # Runs each program and compares what it prints with the file beside it.

@@ -36,9 +36,9 @@ reason, and nothing is written.
 
 ## TensorFlow Lite
 
-These files are for [LiteRT](https://ai.google.dev/edge/litert) and Netron. Writing them needs
-`pip install 'nnapi_shim[tflite]'`. The signature is `serving_default`. Each operator has the lowest
-version that supports the model.
+These files are for [LiteRT](https://ai.google.dev/edge/litert) and Netron. Writing them needs the
+[extra](installing.md#extras) `tflite`. The signature is `serving_default`. Each operator has the
+lowest version that supports the model.
 
 - Quantized operations stay quantized if a LiteRT kernel supports them; otherwise they are computed
   in float32 between DEQUANTIZE and QUANTIZE. An unsigned image with a per-channel filter is
@@ -54,7 +54,7 @@ round differently, by one step. XNNPACK, which LiteRT uses by default, rounds in
 ## ONNX
 
 These files are for [ONNX Runtime](https://onnxruntime.ai) and others, in opset 19. Writing them
-needs `pip install 'nnapi_shim[onnx]'`.
+needs the [extra](installing.md#extras) `onnx`.
 
 - Quantized models are written as QDQ: each operation in float32 between DequantizeLinear and
   QuantizeLinear; weights and biases as integers with their scales, per channel where NNAPI has

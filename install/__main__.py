@@ -21,6 +21,9 @@ def main() -> None:
     commands.add_parser("files").add_argument("libraries", type=Path)
     for name in ("dist", "deb", "sbom"):
         commands.add_parser(name).add_argument("--out", type=Path, default=Path("dist"))
+    command = commands.add_parser("release-check")
+    command.add_argument("--out", type=Path, default=Path("build/release"))
+    command.add_argument("--final", action="store_true", help="for a release: open points fail")
     options = parser.parse_args()
     if options.command in ("prefix", "uninstall") and options.prefix == Path():
         parser.error("PREFIX is empty; `make install PREFIX=/usr/local` is the default")
@@ -32,6 +35,10 @@ def main() -> None:
         elif options.command == "files":
             include = os.path.relpath(build_ffi.ROOT / "include", options.libraries)
             tree.write_package_files(options.libraries, include)
+        elif options.command == "release-check":
+            from install.release.rehearsal import rehearse
+
+            sys.exit(0 if rehearse(options.out.absolute(), options.final) else 1)
         elif options.command == "dist":
             dist.make_archive(options.out)
             dist.write_sums(options.out)

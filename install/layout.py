@@ -18,6 +18,7 @@ from pathlib import Path
 
 from build_ffi import ROOT
 from install import sbom
+from install.installed import copy_installed
 from install.private_python import install_python
 from install.tree import LIBRARIES, TEMPLATES, write_package_files
 
@@ -105,14 +106,18 @@ def write_command(path: Path, library_folder: str) -> None:
 
 
 def install_packages(folder: Path, wheel: Path, requirements: str) -> None:
-    """Install the package and its dependencies, at their pinned versions, into a folder."""
+    """Install the package and its dependencies, at their pinned versions, into a folder.
+
+    Dependencies that this environment has at those versions are copied, which needs no network.
+    """
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
         *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
     ]
-    pinned = ("--require-hashes", "--requirement", str(REQUIREMENTS / requirements))
-    for what in (pinned, ("--no-deps", str(wheel))):
-        subprocess.run([*command, *what], check=True)
+    pinned = REQUIREMENTS / requirements
+    if not copy_installed(pinned, folder):
+        subprocess.run([*command, "--require-hashes", "--requirement", str(pinned)], check=True)
+    subprocess.run([*command, "--no-deps", "--no-index", str(wheel)], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for path in folder.glob("*.dist-info/direct_url.json"):  # specific to this machine
         path.unlink()

@@ -24,6 +24,7 @@ def install(prefix: Path, destdir: str = "") -> None:
     target = Path(f"{destdir}{prefix}") if destdir else prefix
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     _check_writable(target)
+    print("install: the package, then the packages that it needs: about a minute", flush=True)
     stage = ROOT / "build" / "stage"
     shutil.rmtree(stage, ignore_errors=True)
     lay_out(stage, build_wheel(ROOT / "build" / "wheels", portable=False), python=libpython())

@@ -14,6 +14,7 @@ from tests.imports import MODULES, PACKAGE, ROOT, Module, exists, imports, parse
 
 OPEN = {
     "errors",
+    "extras",
     "settings",
     "settings_file",
     "log",
@@ -43,6 +44,7 @@ RIGHT_OF = {
     "recording": {"hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
+    "extras": set(),
     "settings": set(),
     "settings_file": set(),
     "log": set(),

@@ -18,6 +18,7 @@ def test_targets_exist(path: Path) -> None:
         target
         for line in re.findall(r"run: make (.*?)(?:\s+#.*)?$", path.read_text(), re.MULTILINE)
         for target in line.split()
+        if "=" not in target
     }
     assert called and called <= TARGETS, called - TARGETS
 

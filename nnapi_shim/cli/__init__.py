@@ -13,25 +13,26 @@ from typing import Any
 from nnapi_shim.cli import plain
 from nnapi_shim.cli.plain import NAME
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.extras import install_command
 
 REFUSED, INTERRUPTED = 2, 130
 """Exit codes."""
 
 EXTRAS = {
-    "typer": "tools",
-    "rich": "tools",
-    "matplotlib": "tools",
-    "PIL": "tools",
-    "tflite": "tflite",
-    "flatbuffers": "tflite",
-    "onnx": "onnx",
-    "model_explorer": "explorer",
-    "ai_edge_litert": "bench",
-    "onnxruntime": "bench",
-    "openvino": "bench",
-    "numpy": "",
+    "typer": ("tools", ""),
+    "rich": ("tools", ""),
+    "matplotlib": ("tools", ""),
+    "PIL": ("tools", ""),
+    "tflite": ("tflite", ""),
+    "flatbuffers": ("tflite", ""),
+    "onnx": ("onnx", ""),
+    "model_explorer": ("explorer", ""),
+    "ai_edge_litert": ("bench", "ai-edge-litert"),
+    "onnxruntime": ("bench", "onnxruntime"),
+    "openvino": ("bench", "openvino"),
+    "numpy": ("", "numpy"),
 }
-"""Imported package -> the extra of nnapi_shim that installs it; "" for nnapi_shim itself."""
+"""Imported package -> (extra of nnapi_shim, package). "" is no extra, or all packages of it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,9 +102,9 @@ def _of_file(error: OSError) -> str:
 
 
 def _missing(package: str) -> str:
-    extra = EXTRAS[package]
-    cure = f"nnapi_shim[{extra}]" if extra else package
-    return f"this needs the package {package}, which is not there; `pip install '{cure}'`"
+    extra, one = EXTRAS[package]
+    command = install_command(extra, one) if extra else f"pip install {one}"
+    return f"this needs the package {package}, which is not there; `{command}`"
 
 
 def _leave_stdout() -> None:

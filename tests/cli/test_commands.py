@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from nnapi_shim.extras import install_command
 from tests.cli.command import Command
 
 CONV = "tests.tools.models:conv_log_softmax"
@@ -158,7 +159,8 @@ def test_a_peer_that_is_not_installed(command: Command, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "openvino", None)
     line = command.refuses("bench", CONV, *NO_TIME, "--peer", "openvino")
     assert line == (
-        "this needs the package openvino, which is not there; `pip install 'nnapi_shim[bench]'`"
+        "this needs the package openvino, which is not there; "
+        f"`{install_command('bench', 'openvino')}`"
     )
 
 

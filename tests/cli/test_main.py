@@ -12,6 +12,7 @@ import pytest
 
 from nnapi_shim import __version__, cli
 from nnapi_shim.cli.app import COMMANDS
+from nnapi_shim.extras import install_command
 from tests.cli.command import Command
 
 
@@ -51,7 +52,7 @@ def test_missing_package(command: Command, monkeypatch: pytest.MonkeyPatch) -> N
         return original(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", without_typer)
-    assert "pip install 'nnapi_shim[tools]'" in command.refuses("info")
+    assert f"`{install_command('tools')}`" in command.refuses("info")
 
 
 def test_interrupt(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,8 +69,10 @@ def install_wheel(wheel: Path, python: Path) -> Tree:
 
 
 def make_prefix(folder: Path) -> Tree:
-    """`make install`."""
-    finished("make", "install", f"PREFIX={folder}", cwd=ROOT)
+    """`make install`, which needs no network after `make`."""
+    offline = {k: v for k, v in os.environ.items() if k != "PIP_FIND_LINKS"}
+    offline |= {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    finished("make", "install", f"PREFIX={folder}", cwd=ROOT, env=offline)
     return Tree(folder, folder / "lib")
 
 

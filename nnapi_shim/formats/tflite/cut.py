@@ -6,6 +6,7 @@ Tensors and buffers keep their indices.
 from collections.abc import Container, Sequence
 from typing import Any
 
+from nnapi_shim.extras import install_command
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.file import File, Operator
 
@@ -16,7 +17,8 @@ def litert() -> Any:
         from ai_edge_litert import interpreter
     except ImportError as error:
         raise ImportError(
-            "operators that NNAPI cannot express need LiteRT; `pip install ai-edge-litert`"
+            "operators that NNAPI cannot express need LiteRT; "
+            f"`{install_command('bench', 'ai-edge-litert')}`"
         ) from error
     return interpreter
 

@@ -3,6 +3,8 @@
 from functools import cache
 from types import ModuleType, SimpleNamespace
 
+from nnapi_shim.extras import install_command
+
 IDENTIFIER = b"TFL3"
 VERSION = 3
 
@@ -29,7 +31,7 @@ def package() -> ModuleType:
     except ImportError as error:
         raise ImportError(
             "files of TensorFlow Lite need the packages tflite and flatbuffers; "
-            "`pip install 'nnapi_shim[tflite]'`"
+            f"`{install_command('tflite')}`"
         ) from error
     return tflite  # type: ignore[no-any-return]
 

@@ -5,6 +5,7 @@
 LIB_DIR ?= build/lib
 
 include nnapi_shim/native/flags/flags.mk
+include nnapi_shim/native/short.mk
 
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
@@ -29,13 +30,13 @@ $(LIB_DIR)/liblog.so: $(addprefix $(COMPANION_OBJECT_DIR)/,log.o log_line.o syst
 # Linked under another name first: a program that runs keeps the library it has mapped.
 $(COMPANION_LIBRARIES):
 	@mkdir -p $(@D)
-	$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS)
-	mv $@.new $@
+	$(call SHORT,LINK,$@)$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS)
+	@mv $@.new $@
 
 $(COMPANION_OBJECT_DIR)/%.o: $(COMPANION_SOURCE_DIR)/%.c $(COMPANION_SOURCE_DIR)/companion.mk \
 		$(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
-	$(CC) $(COMPANION_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call SHORT,CC,$<)$(CC) $(COMPANION_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 clean-companion:
 	rm -rf $(COMPANION_OBJECT_DIR) $(COMPANION_LIBRARIES)

@@ -12,7 +12,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
-from nnapi_shim.drivers.cpu.toolchain import build, objects, workers
+from nnapi_shim.drivers.cpu.toolchain import build, load, objects, workers
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).parents[3]
@@ -47,6 +47,26 @@ def run(out: Path, **environment: str) -> tuple[int, str]:
 
 def left(out: Path) -> set[str]:
     return {path.name for path in out.parent.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("loadavg", "times"),
+    [
+        ("0.00 0.00 0.00 1/90 1", 1.0),
+        ("6.00 2.00 1.00 1/90 1", 1.0),  # what was busy has ended
+        ("0.10 0.00 0.00 7/90 1", 1.05),  # a moment
+        ("6.00 2.00 1.00 7/90 1", 4.0),
+        ("no numbers", 1.0),
+    ],
+)
+def test_the_estimate_counts_other_processes(tmp_path, monkeypatch, loadavg, times):
+    """Of two workers on two processors."""
+    (tmp_path / "loadavg").write_text(loadavg)
+    monkeypatch.setattr(load, "LOAD", tmp_path / "loadavg")
+    monkeypatch.setattr(load.os, "cpu_count", lambda: 2)
+    assert load.slowdown(2) == pytest.approx(times)
+    (tmp_path / "loadavg").unlink()
+    assert load.slowdown(2) == 1.0
 
 
 def test_what_an_object_depends_on():

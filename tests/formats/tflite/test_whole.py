@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("ai_edge_litert")
 
 from nnapi_shim import Compilation, NnapiError, load
+from nnapi_shim.extras import install_command
 from nnapi_shim.formats.tflite.file import read
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, REASONS, why_not
 from nnapi_shim.formats.tflite.schema import names, package
@@ -374,7 +375,7 @@ def test_without_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "tflite", None)
     package.cache_clear()
     names.cache_clear()
-    with pytest.raises(ImportError, match=re.escape("pip install 'nnapi_shim[tflite]'")):
+    with pytest.raises(ImportError, match=re.escape(install_command("tflite"))):
         load(path)
 
 

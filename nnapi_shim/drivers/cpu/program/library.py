@@ -179,9 +179,12 @@ class KernelLibrary:
             process.load_numpy()
             compile_kernel = _load_compiler[0]()
         except ImportError as error:
+            from nnapi_shim.extras import install_command
+
+            command = install_command("jit")
             raise op_failed(
                 f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
-                "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds it",
+                f"`{command}` adds the compiler, `make kernels` builds it",
                 "kernel.no-compiler",
             ) from None
         log.write(

@@ -10,6 +10,7 @@ only numba's internals differ.
 
 import argparse
 import errno
+import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
 from nnapi_shim.drivers.cpu.toolchain.linking import link_tier, try_linker
+from nnapi_shim.drivers.cpu.toolchain.load import slowdown
 from nnapi_shim.drivers.cpu.toolchain.objects import digest_of, is_current
 from nnapi_shim.drivers.cpu.toolchain.workers import Job, compile_all
 
@@ -33,7 +35,7 @@ SECONDS = {
     "softmax": 2.8, "strided": 9.0, "topk": 2.0, "unary": 2.2,
     "winograd": 2.5, "winograd_quantized": 2.5,
 }  # fmt: skip
-"""Family -> about how long it takes: decides the order, and estimates how much time is left."""
+"""Family -> processor time, about: decides the order, and estimates how much time is left."""
 SHORT = 0.5
 """Seconds of a family that is not in the table."""
 
@@ -68,10 +70,17 @@ def build(
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
 
 
+def estimate(objects: Path) -> float:
+    """About how many seconds the kernels of all tiers take that `objects` lacks."""
+    jobs = _outdated(DEFAULT_TIERS, objects)
+    return sum(job.seconds for job in jobs) / len(os.sched_getaffinity(0))
+
+
 def _outdated(tiers: Sequence[str], objects: Path) -> list[Job]:
     """Jobs for the object files that are missing or older than their sources."""
     digests = {family: digest_of(family) for family in FAMILIES}
-    seconds = {family: SECONDS.get(family, SHORT) for family in FAMILIES}
+    slower = slowdown(len(os.sched_getaffinity(0)))
+    seconds = {family: SECONDS.get(family, SHORT) * slower for family in FAMILIES}
     return [
         Job(tier, family, digests[family], seconds[family])
         for tier in tiers

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
+from nnapi_shim.extras import install_command
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.reading import read
 from nnapi_shim.formats.graph.tensor import ExportGraph
@@ -18,8 +19,9 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     try:
         from nnapi_shim.formats.onnx.exporting.writing import written
     except ImportError as error:
+        command = install_command("onnx")
         raise bad_data(
-            f"the package {error.name} is missing; pip install 'nnapi_shim[onnx]' has it",
+            f"the package {error.name} is missing; `{command}` installs it",
             "export.package-missing",
         ) from None
     graph, nodes = expressed(model)

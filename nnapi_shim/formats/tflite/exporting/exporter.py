@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
+from nnapi_shim.extras import install_command
 from nnapi_shim.formats.graph.reading import read
 from nnapi_shim.formats.output_file import Target
 
@@ -15,8 +16,9 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     try:
         from nnapi_shim.formats.tflite.exporting.writing import written
     except ImportError as error:
+        command = install_command("tflite")
         raise bad_data(
-            f"the package {error.name} is missing; pip install 'nnapi_shim[tflite]' has it",
+            f"the package {error.name} is missing; `{command}` installs it",
             "export.package-missing",
         ) from None
     from nnapi_shim.formats.tflite.exporting.carried import with_variables

@@ -1,0 +1,1 @@
+"""`make release-check`: all that a release needs, checked and rehearsed."""
