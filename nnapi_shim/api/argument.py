@@ -1,10 +1,9 @@
 """Inputs and outputs of compiled models."""
 
-from typing import NamedTuple
-
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import Dimensions, Operand
+from nnapi_shim.hints import NamedTuple
 
 
 class Argument(NamedTuple):

@@ -1,7 +1,7 @@
 """The implementation of Model's typed methods: from named arguments to an operation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 from numpy.typing import ArrayLike
 
@@ -11,6 +11,7 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType, PaddingCode
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import Form, Operation
 

@@ -1,12 +1,13 @@
 """States that a model carries from run to run: an output becomes an input of the next run."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import Place, bad_data
+from nnapi_shim.hints import NamedTuple
 
 
 class Carried(NamedTuple):

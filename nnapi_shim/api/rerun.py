@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from struct import pack
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim import folders
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.execution import Execution
 
 Rerun = Callable[[Sequence[Any], Sequence[Any] | None], tuple[Array, ...] | None]

@@ -5,7 +5,7 @@ Constants are read-only numpy arrays that share the model's memory.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import Match
 from nnapi_shim.runtime import model as runtime
