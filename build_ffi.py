@@ -316,6 +316,7 @@ def compile_callbacks(
     command = [
         *(*compiler_command(), *macros, f"-DPy_LIMITED_API={STABLE_ABI}", f"-I{folder}"),
         *(f"-I{python_headers()}", "-Wno-unused-parameter", source),  # in cffi's code
+        *sorted((NATIVE / "module").glob("*.c")),
         *("-Wno-missing-field-initializers", *linker_options()),
         *("-o", folder / CALLBACKS_FILE),
     ]
@@ -347,6 +348,7 @@ def fingerprint(*parts: str) -> str:
         Path(__file__),
         *(ROOT / "include" / header for header in HEADERS),
         *sorted(NATIVE.glob("*.[ch]")),
+        *sorted((NATIVE / "module").glob("*.c")),
         *FLAGS,
     ):
         digest.update(path.read_bytes())

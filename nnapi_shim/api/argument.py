@@ -1,11 +1,10 @@
 """Inputs and outputs of compiled models."""
 
-from typing import NamedTuple
-
 from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import Dimensions, Operand
+from nnapi_shim.hints import NamedTuple
 
 
 @with_fields

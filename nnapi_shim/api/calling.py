@@ -1,7 +1,7 @@
 """The implementation of Model's typed methods: from named arguments to an operation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nnapi_shim.api.argument_types import listed, shown
 from nnapi_shim.api.names import member
@@ -10,6 +10,7 @@ from nnapi_shim.api.types import Sizes, Type
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType, PaddingCode
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import Form, Operation
 

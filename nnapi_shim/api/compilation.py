@@ -208,7 +208,7 @@ class Compilation:
         if intermediates:
             return self.intermediates(*values)
         results = self._run(values, None if out is None else self._targets(out))
-        return results[0] if len(results) == 1 else tuple(results)
+        return results[0] if len(results) == 1 else results
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
         """As `run`, from inputs by name (`input_names`) to outputs by name (`output_names`)."""
@@ -267,15 +267,20 @@ class Compilation:
         if self._states:
             arguments, _, results = self._carrying(runner, values, None)
         else:
-            arguments, results = list(values), runner.run(values)
+            arguments, results = values, runner.run(values)
         return Intermediates(self._graph, runner.as_arrays(arguments), results, indexes)
 
     def _in_order(
         self, inputs: Sequence[Value | None], named: Mapping[str, Value | None]
-    ) -> list[Value | None]:
+    ) -> tuple[Value | None, ...]:
         """The inputs by position; raises BAD_DATA for names that do not match the remaining
         inputs.
         """
+        if not inputs and len(named) == len(self.input_names):
+            try:
+                return tuple([named[name] for name in self.input_names])
+            except KeyError:
+                pass  # refused below
         remaining = self.input_names[len(inputs) :]
         for name in named:
             if name not in remaining:
@@ -287,7 +292,7 @@ class Compilation:
         if missing:
             message = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
             raise bad_data(message, "compilation.run.input-missing")
-        return [*inputs, *(named[name] for name in remaining)]
+        return (*inputs, *[named[name] for name in remaining])
 
     def _require_unique(self, name: str) -> None:
         """Raise BAD_DATA for a name of several inputs."""
@@ -300,39 +305,39 @@ class Compilation:
                 "compilation.run.input-name-twice",
             )
 
-    def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
+    def _run(
+        self, inputs: tuple[Value | None, ...], out: tuple[Any, ...] | None
+    ) -> tuple[Array, ...]:
         """The outputs of `run`."""
         if not self._states:
             return self._runner.run(inputs, out)
         return self._carrying(self._runner, inputs, out)[1]
 
     def _carrying(
-        self, runner: Runner, inputs: Sequence[Value | None], out: Sequence[Any] | None
-    ) -> tuple[list[Any], Sequence[Array], Sequence[Array]]:
+        self, runner: Runner, inputs: tuple[Value | None, ...], out: tuple[Any, ...] | None
+    ) -> tuple[tuple[Any, ...], tuple[Array, ...], tuple[Array, ...]]:
         """A run from the current states, which are then updated. Returns all inputs, the outputs of
         `run`, and all outputs.
         """
         if len(inputs) != len(self._taken):
             message = f"{count(len(inputs), 'input')} given; the model has {len(self._taken)}"
             raise bad_data(message, "compilation.run.input-count")
-        targets = None
-        if out is not None:
-            targets = [None] * len(self.all_outputs)
-            for position, target in zip(self._given, out, strict=True):
-                targets[position] = target
+        targets: list[Any] = [None] * len(self.all_outputs)
+        for position, target in zip(self._given, out or (), strict=out is not None):
+            targets[position] = target
         values: list[Any] = [None] * len(self.all_inputs)
         for position, value in zip(self._taken, inputs, strict=True):
             values[position] = value
         with self._running:
             for state, carried in zip(self._states, self._state, strict=True):
                 values[state.input] = carried
-            results = runner.run(values, targets)
+            results = runner.run(tuple(values), None if out is None else tuple(targets))
             self._state = [results[state.output] for state in self._states]
-        return values, [results[position] for position in self._given], results
+        return tuple(values), tuple([results[position] for position in self._given]), results
 
-    def _targets(self, out: Any) -> Sequence[Any]:
+    def _targets(self, out: Any) -> tuple[Any, ...]:
         """The destinations of the outputs, one for each."""
-        targets = out if isinstance(out, list | tuple) else [out]
+        targets = tuple(out) if isinstance(out, list | tuple) else (out,)
         if len(targets) != len(self.outputs):
             message = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
             raise bad_data(message, "compilation.run.output-count")

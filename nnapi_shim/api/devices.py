@@ -1,7 +1,6 @@
 """The devices of this process and their selection."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from nnapi_shim.api.argument_types import listed, wrong_type
 from nnapi_shim.api.fields import with_fields
@@ -9,6 +8,7 @@ from nnapi_shim.api.names import unknown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime import device_manager
 
 

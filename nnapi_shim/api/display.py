@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 
-from nnapi_shim.api.html import MOST_ROWS, Row, html_table
+from nnapi_shim.api.html import MOST_ROWS, Row, escaped, html_table
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.log import one_line
 from nnapi_shim.units import count
@@ -96,7 +95,7 @@ def html(title: str, graph: GraphView, picture: str = "") -> str:
     return "\n".join(
         [
             '<div class="nnapi-shim">',
-            f"<p>{escape(one_line(title))}<br>{escape(signature(graph))}</p>",
+            f"<p>{escaped(one_line(title))}<br>{escaped(signature(graph))}</p>",
             *([f'<div style="{_FRAME}">{picture}</div>'] if picture else []),
             f"<details{'' if picture else ' open'}><summary>Operations</summary>",
             *html_table(HEAD, table[:MOST_ROWS], len(table)),

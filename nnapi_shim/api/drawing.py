@@ -6,10 +6,10 @@
 
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from typing import NamedTuple
 
 from nnapi_shim import savers
 from nnapi_shim.api.view import GraphView
+from nnapi_shim.hints import NamedTuple
 
 
 class Values(NamedTuple):

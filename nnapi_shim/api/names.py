@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from enum import IntEnum
 from typing import TypeVar
 
@@ -39,6 +38,8 @@ def close_to(text: str, names: Iterable[str]) -> list[str]:
     """Similar names: in another library's spelling (`Conv2D`), with swapped words
     (`FLOAT32_TENSOR`), or mistyped.
     """
+    from difflib import get_close_matches  # imported on first use: it takes a millisecond
+
     names = list(names)
     spellings: tuple[Callable[[str], str], ...] = (_letters, _words)
     for spelling in spellings:

@@ -1,8 +1,8 @@
 """Operand: an operand of a Model in the Python API."""
 
-from html import escape
 from typing import Any
 
+from nnapi_shim.api.html import escaped
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams, is_known
@@ -62,7 +62,7 @@ class Operand:
 
     def _repr_html_(self) -> str:
         """One line of HTML, for notebooks."""
-        return f"<p>{escape(one_line(repr(self)[1:-1]))}</p>"
+        return f"<p>{escaped(one_line(repr(self)[1:-1]))}</p>"
 
     @property
     def is_known(self) -> bool:

@@ -1,6 +1,6 @@
 """States that a model carries from run to run: an output becomes an input of the next run."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from nnapi_shim.api.fields import with_fields
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.types import combined
+from nnapi_shim.hints import NamedTuple
 
 
 @with_fields

@@ -1,19 +1,19 @@
 """Runs of a compilation: arrays in, new arrays out.
 
 Binding arguments takes longer than running a small model. A runner therefore keeps finished
-executions, and the next run with the same input dimensions only sets new addresses.
+executions, and the next run with the same input dimensions only sets new addresses (rerun.py).
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from nnapi_shim.address import address_of
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.execution import Execution, input_contents
+from nnapi_shim.api.rerun import Kept, Rerun, kept_of
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, is_known
@@ -23,14 +23,6 @@ from nnapi_shim.units import count
 
 _MOST_SHAPES = 8
 """The most combinations of input dimensions with kept executions."""
-
-
-class _Kept(NamedTuple):
-    """Executions for one combination of input dimensions."""
-
-    outputs: tuple[tuple[Dimensions, np.dtype[Any]], ...]
-    free: list[RuntimeExecution]
-    """Executions that no run is using."""
 
 
 class Runner:
@@ -45,11 +37,12 @@ class Runner:
         self._runtime: runtime.Compilation | None = item
         self.all_inputs = inputs
         self.all_outputs = outputs
-        self._input_types = tuple(DTYPES.get(argument.type) for argument in inputs)
         self._output_types = tuple(DTYPES.get(argument.type) for argument in outputs)
         self._largest = [math.prod(output.dimensions) or 1 for output in outputs]
         """Buffer elements per output: the largest count of any run so far."""
-        self._kept: dict[tuple[Dimensions | None, ...], _Kept] = {}
+        self._kept: dict[tuple[Dimensions | None, ...], Kept] = {}
+        self._rerun: Rerun | None = None
+        """Runs a kept execution with the dimensions of the last run."""
 
     @property
     def runtime(self) -> runtime.Compilation:
@@ -67,41 +60,53 @@ class Runner:
         """Release the compilation."""
         self._runtime = None
         self._kept = {}
+        self._rerun = None
 
-    def run(
-        self, values: Sequence[Any], out: Sequence[Any] | None = None
-    ) -> tuple[Array, ...] | list[Array]:
+    def run(self, values: tuple[Any, ...], out: tuple[Any, ...] | None = None) -> tuple[Array, ...]:
         """All outputs of a run, from all inputs.
 
         out: the destinations of outputs; None for a new array.
         """
-        if len(values) != len(self._input_types):
-            message = f"{count(len(values), 'input')} given; the model has {len(self._input_types)}"
-            raise bad_data(message, "compilation.run.input-count")
-        for value, expected in zip(values, self._input_types, strict=True):
-            if type(value) is not np.ndarray or value.dtype != expected:
-                values = self.as_arrays(values)
-                break
-            flags = value.flags
-            if not (flags.c_contiguous and flags.aligned):
-                values = self.as_arrays(values)
-                break
-        kept = self._kept.get(tuple([None if v is None else v.shape for v in values]))
-        if kept is not None and kept.free:
-            results = _run_again(kept, values, out)
+        rerun = self._rerun
+        if rerun is not None:
+            results = rerun(values, out)
             if results is not None:
                 return results
-        attempt = None
-        while attempt is None:
-            attempt = self._attempt(values, out)
-        return attempt
+        return self._run(values, out)
 
-    def as_arrays(self, values: Sequence[Any]) -> list[Array | None]:
+    def _run(self, values: tuple[Any, ...], out: tuple[Any, ...] | None) -> tuple[Array, ...]:
+        """As `run`, where the execution of the last run is of no use."""
+        if len(values) != len(self.all_inputs):
+            message = f"{count(len(values), 'input')} given; the model has {len(self.all_inputs)}"
+            raise bad_data(message, "compilation.run.input-count")
+        results = self._run_kept(values, out)
+        if results is None:
+            arrays = self.as_arrays(values)
+            results = self._run_kept(arrays, out)
+        while results is None:
+            results = self._attempt(arrays, out)
+        return results
+
+    def _run_kept(
+        self, values: tuple[Any, ...], out: tuple[Any, ...] | None
+    ) -> tuple[Array, ...] | None:
+        """A run by an execution that is kept for the dimensions of these arrays, or None."""
+        kept = self._kept.get(
+            tuple([value.shape if type(value) is np.ndarray else None for value in values])
+        )
+        if kept is None:
+            return None
+        self._rerun = kept.rerun
+        return self._rerun(values, out)
+
+    def as_arrays(self, values: Sequence[Any]) -> tuple[Array | None, ...]:
         """The inputs as arrays that can be read in place."""
-        return [
-            None if value is None else input_contents(index, value, argument)
-            for index, (value, argument) in enumerate(zip(values, self.all_inputs, strict=True))
-        ]
+        return tuple(
+            [
+                None if value is None else input_contents(index, value, argument)
+                for index, (value, argument) in enumerate(zip(values, self.all_inputs, strict=True))
+            ]
+        )
 
     def _attempt(
         self, inputs: Sequence[Array | None], out: Sequence[Any] | None
@@ -147,7 +152,8 @@ class Runner:
         execution: RuntimeExecution,
     ) -> None:
         """Keep a finished execution for other runs, if its device can set new addresses."""
-        if not execution.can_recompute or self._runtime is None:
+        program = execution.rerun
+        if program is None or self._runtime is None:
             return
         arrays = [array for array in inputs if array is not None]
         if len(arrays) < len(inputs):
@@ -157,10 +163,10 @@ class Runner:
         if kept is None:
             if len(self._kept) >= _MOST_SHAPES:
                 self._kept = {}
-            types = (type for type in self._output_types if type is not None)
-            kept = _Kept(tuple(zip(shapes, types, strict=True)), [])
-            self._kept[key] = kept
-        kept.free.append(execution)
+            types = [type for type in self._output_types if type is not None]
+            kept = self._kept[key] = kept_of(arrays, list(zip(shapes, types, strict=True)))
+        kept.free.append((program, execution))
+        self._rerun = kept.rerun
 
     def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
         """Increase the buffer sizes to those that a run needed; returns whether any changed."""
@@ -171,55 +177,6 @@ class Runner:
                 self._largest[index] = max(self._largest[index], needed)
                 changed = True
         return changed
-
-
-def _run_again(
-    kept: _Kept, inputs: Sequence[Array], out: Sequence[Any] | None
-) -> list[Array] | None:
-    """A run by a kept execution; None without a run if no execution is free or the arguments need
-    the full path.
-    """
-    if out is None:
-        results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
-        addresses = [address_of(array)[0] for array in (*inputs, *results)]
-    else:
-        targets = _targets(kept, out)
-        if targets is None:
-            return None
-        results = targets
-        addresses = [address_of(array)[0] for array in (*inputs, *results)]
-        if _share_bytes((*inputs, *results), addresses, len(inputs)):
-            return None
-    try:
-        execution = kept.free.pop()
-    except IndexError:
-        return None
-    execution.recompute(addresses)
-    kept.free.append(execution)  # a failed execution is dropped
-    return results
-
-
-def _targets(kept: _Kept, out: Sequence[Any]) -> list[Array] | None:
-    """The destinations of outputs; None if one does not match exactly."""
-    results = []
-    for target, (shape, dtype) in zip(out, kept.outputs, strict=True):
-        array = np.empty(shape, dtype) if target is None else target
-        if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
-            return None
-        if not array.flags.carray:
-            return None
-        results.append(array)
-    return results
-
-
-def _share_bytes(arrays: Sequence[Array], addresses: Sequence[int], first_output: int) -> bool:
-    """Whether an output overlaps an input or another output."""
-    ends = [start + array.nbytes for start, array in zip(addresses, arrays, strict=True)]
-    return any(
-        addresses[at] < ends[other] and addresses[other] < ends[at]
-        for at in range(first_output, len(arrays))
-        for other in range(at)
-    )
 
 
 def _trimmed(buffer: Array, dimensions: Dimensions) -> Array:

@@ -5,7 +5,7 @@ Inputs need no types: a number becomes the scalar type of the declaration, and o
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import UNSET, BoundOperand, Match, Operation
 from nnapi_shim.operations.resolve import check_omitted, resolve
 

@@ -47,7 +47,7 @@ class Execution(Preparation):
         """Run it on this thread; raises its error."""
         failed = self._begin(get_ident())
         if failed:
-            self._raise_failure(failed)
+            self.raise_failure(failed)
         if self._bound is None or self._arguments.device_inputs:
             self._prepare()
         self._run()
@@ -82,7 +82,7 @@ class Execution(Preparation):
             if self._slot is not None:
                 self._slot.release(self)
 
-    def _raise_failure(self, code: int) -> None:
+    def raise_failure(self, code: int) -> None:
         """Raise the error of a run in C that failed."""
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
@@ -91,19 +91,12 @@ class Execution(Preparation):
             raise
 
     @property
-    def can_recompute(self) -> bool:
-        """Whether its device can re-run it with other addresses."""
-        return bool(getattr(self._bound, "can_rebind", False))
-
-    def recompute(self, addresses: Sequence[int]) -> None:
-        """Re-run a reusable execution with its arguments at other addresses.
-
-        addresses: of all inputs, then of all outputs. Lengths stay the same, no output overlaps
-        another argument, and no other thread uses the execution.
+    def rerun(self) -> bytes | None:
+        """The program that native/module/rerun.c runs with other arguments of the same lengths;
+        None if its device has none. No other thread may use the execution meanwhile.
         """
-        self._begin()
-        self._bound.rebind(addresses)  # type: ignore[union-attr]
-        self._run()
+        program: bytes | None = getattr(self._bound, "rerun", None)
+        return program
 
     def start_compute(self) -> Event:
         """Run it on a thread of the library; the event is signalled at the end.

@@ -210,7 +210,7 @@ def bound_execution(
 ) -> tuple[Execution, list[Array]]:
     """The execution behind `bound`, and its output arrays."""
     runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
-    results = list(runner.run(values))
+    results = list(runner.run(tuple(values)))
     execution = Execution(compilation, reusable=True)
     for position, value in enumerate(values):
         execution.set_input(position, value)

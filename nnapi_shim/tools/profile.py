@@ -150,7 +150,7 @@ def profile(
     arrays = (
         read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
     )
-    values = all_inputs(model, compilation, arrays)
+    values = tuple(all_inputs(model, compilation, arrays))
     unobserved = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     for done in range(warm_up):
         progress(done, total, "warming up")

@@ -35,7 +35,7 @@ def run_single(part: Slice, device: IDevice, values: Mapping[int, Array]) -> dic
     inputs: list[Any] = [
         np.zeros(1, np.float32) if index == SPARE else values[index] for index in part.inputs
     ]
-    return dict(zip(part.outputs, runner.run(inputs), strict=True))
+    return dict(zip(part.outputs, runner.run(tuple(inputs)), strict=True))
 
 
 def _arguments(operands: Sequence[Operand]) -> tuple[Argument, ...]:

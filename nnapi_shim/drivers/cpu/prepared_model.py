@@ -1,6 +1,6 @@
 """IPreparedModel and IExecution of the CPU device: select and run the program for a request."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from time import monotonic_ns
 
 from nnapi_shim import address
@@ -163,9 +163,7 @@ class CpuExecution:
         self._request = request
         self._measure = measure
         self._loop_timeout_ns = loop_timeout_ns
-        self._arguments: Sequence[int] = [
-            argument.address for argument in (*request.inputs, *request.outputs)
-        ]
+        self._arguments = [argument.address for argument in (*request.inputs, *request.outputs)]
         self._walk: Any = None
         self._block = 0
         self._done: ExecutionResult | None = None
@@ -175,17 +173,6 @@ class CpuExecution:
     def __del__(self) -> None:
         if self._frame is not None and self._first is not None:
             self._first.frames.append(self._frame)
-
-    @property
-    def can_rebind(self) -> bool:
-        """Whether the output shapes are known, so that only addresses can change between runs."""
-        return self._done is not None
-
-    def rebind(self, addresses: Sequence[int]) -> None:
-        """Set other addresses, of all inputs and then all outputs, for the next run."""
-        self._arguments = addresses
-        if self._frame is not None:
-            self._frame.bind(addresses, self._loop_timeout_ns)
 
     @property
     def again(self) -> tuple[int, int] | None:
@@ -199,8 +186,17 @@ class CpuExecution:
             return None
         return address.of_function(self._walk), self._block
 
+    @property
+    def rerun(self) -> bytes | None:
+        """The program that native/module/rerun.c runs with other arguments; None if it has none,
+        or if a run may need others.
+        """
+        if self._frame is None or self._done is None:
+            return None
+        return self._frame.rerun(*(self.again or (0, 0)))
+
     def failure(self, code: int) -> NnapiError:
-        """The error of a run of the function of `again`."""
+        """The error of a run of the function of `again`, or of `rerun`."""
         assert self._frame is not None
         return stopped(self._frame, code)
 

@@ -6,7 +6,7 @@ Constants are views into the bytes of the file.
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from nnapi_shim.formats.tflite.sparsity import read_sparsity
 from nnapi_shim.formats.tflite.tensor import DTYPES as DTYPES
 from nnapi_shim.formats.tflite.tensor import MOST_SHOWN, elements
 from nnapi_shim.formats.tflite.tensor import Tensor as Tensor
+from nnapi_shim.hints import NamedTuple
 
 EXTERNAL_BUFFER = 10
 """The position of Tensor.external_buffer in the schema; the package `tflite` lacks it."""
@@ -83,8 +84,8 @@ def read(data: bytes) -> File:
             "import.tflite.file.too-short",
         )
     reader = Reader(data)
-    model = reader.call("the model", schema.package().Model.GetRootAs, data, 0)
-    version = reader.call("the model", model.Version)
+    model = reader.root("the model", "Model")
+    version = reader.get("the model", model, "Version")
     if version != schema.VERSION:
         raise bad_data(
             f"it has schema version {version}; supported is version {schema.VERSION}",
@@ -110,7 +111,7 @@ class _Model:
     def file(self) -> File:
         """Read the whole file."""
         reader, model = self._reader, self._model
-        description = reader.text("the model", reader.call("the model", model.Description))
+        description = reader.text("the model", reader.get("the model", model, "Description"))
         tables = reader.tables("the model", model, "Subgraphs")
         if not tables:
             raise bad_data("the file has no graph", "import.tflite.file.no-graph")
@@ -124,8 +125,7 @@ class _Model:
     def _unknown(self, location: str, table: str, item: Any) -> str:
         """A message about the first field that this version does not know, or ""."""
         known = schema.field_count(table)
-        more = [at for at, location in enumerate(self._reader.slots(location, item)) if location]
-        newer = [at for at in more if at >= known]
+        newer = [at for at, offset in enumerate(item.slots[known:], known) if offset]
         return (
             f"field {newer[0]} of its {table} is newer than this version, which knows {known}"
             if newer
@@ -139,24 +139,26 @@ class _Model:
 
     def _code(self, location: str, code: Any) -> tuple[str, bool]:
         """The name of an operator code, and whether it is a custom operator."""
-        call = self._reader.call
+        get = self._reader.get
         # Old files have deprecated_builtin_code, new ones builtin_code; the larger is valid. The
         # package's BuiltinCode() returns the deprecated one below 127, so both are read here.
         number = max(
-            self._reader.slot(location, code, 3), call(location, code.DeprecatedBuiltinCode)
+            self._reader.slot(location, code, 3), get(location, code, "DeprecatedBuiltinCode")
         )
         self._require_known(location, "OperatorCode", code)
         name = schema.names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         if name != "CUSTOM":
             return name, False
-        name = self._reader.text(location, call(location, code.CustomCode))[:MOST_SHOWN] or "CUSTOM"
+        name = (
+            self._reader.text(location, get(location, code, "CustomCode"))[:MOST_SHOWN] or "CUSTOM"
+        )
         return name if name.isprintable() else repr(name), True
 
     def _graph(self, number: int, table: Any) -> FileGraph:
         reader = self._reader
         at = f"graph {number}"
         self._require_known(at, "SubGraph", table)
-        name = reader.text(at, reader.call(at, table.Name))
+        name = reader.text(at, reader.get(at, table, "Name"))
         where = f"{at}, " if number else ""
         read = [
             self._tensor(f"{where}tensor {index}", index, tensor)
@@ -182,7 +184,7 @@ class _Model:
     ) -> Operator:
         reader = self._reader
         location = f"{where}operator {number}"
-        code = reader.call(location, operator.OpcodeIndex)
+        code = reader.get(location, operator, "OpcodeIndex")
         if not 0 <= code < len(self._codes):
             raise bad_data(
                 f"{location}: code {code} does not exist; the file has {len(self._codes)}",
@@ -205,11 +207,11 @@ class _Model:
         unread = self._unknown(location, "Operator", operator)
         custom = None
         if is_custom:
-            form = reader.call(location, operator.CustomOptionsFormat)
+            form = reader.get(location, operator, "CustomOptionsFormat")
             unread = unread or (f"its options have format {form}; known is 0" if form else "")
-            custom = reader.array(location, operator, "CustomOptions", 1).tobytes()
-            start = reader.call(location, operator.LargeCustomOptionsOffset)
-            size = reader.call(location, operator.LargeCustomOptionsSize)
+            custom = reader.array(location, operator, "CustomOptions").tobytes()
+            start = reader.get(location, operator, "LargeCustomOptionsOffset")
+            size = reader.get(location, operator, "LargeCustomOptionsSize")
             if start > 1:
                 custom = self._beyond(location, start, size).tobytes()
         options: Mapping[str, Any] = {}
@@ -230,23 +232,20 @@ class _Model:
     def _options(self, location: str, operator: Any) -> tuple[Mapping[str, Any], str]:
         """The options of an operator, and a message about an unknown field or ""."""
         reader = self._reader
-        type = reader.call(location, operator.BuiltinOptionsType)
-        table = reader.call(location, operator.BuiltinOptions)
-        known = schema.names("BuiltinOptions")
-        if not type or table is None:
-            type = reader.call(location, operator.BuiltinOptions2Type)
-            table = reader.call(location, operator.BuiltinOptions2)
-            known = schema.names("BuiltinOptions2")
-        if not type or table is None:
+        type = reader.get(location, operator, "BuiltinOptionsType")
+        field = "BuiltinOptions"
+        if not type or not reader.has(operator, field):
+            field = "BuiltinOptions2"
+            type = reader.get(location, operator, "BuiltinOptions2Type")
+        if not type or not reader.has(operator, field):
             return {}, ""
+        known = schema.names(field)
         if type not in known:
             raise bad_data(
                 f"{location}: options {type} belong to no operator",
                 "import.tflite.file.options",
             )
-        options = getattr(schema.package(), known[type])()
-        reader.call(location, options.Init, table.Bytes, table.Pos)
-        reader.call(location, lambda: options)
+        options = reader.union(location, operator, field, known[type])
         return reader.fields(location, options), self._unknown(location, known[type], options)
 
     def _beyond(self, location: str, start: int, size: int) -> Array:
@@ -268,21 +267,15 @@ class _Model:
             )
         buffer, reader = self._buffers[number], self._reader
         self._require_known(f"buffer {number}", "Buffer", buffer)
-        start = reader.call(location, buffer.Offset)
+        start = reader.get(location, buffer, "Offset")
         if start > 1:
-            return self._beyond(location, start, reader.call(location, buffer.Size))
-        count: int = reader.call(f"{location}: data", buffer.DataLength)
-        if not count:
-            return np.empty(0, np.uint8)
-        array = reader.call(f"{location}: data", buffer.DataAsNumpy)
-        if not isinstance(array, np.ndarray) or array.size != count:
-            raise bad_data(f"{location}: its data is missing", "import.tflite.file.buffer-data")
-        return array
+            return self._beyond(location, start, reader.get(location, buffer, "Size"))
+        return reader.view(location, buffer, "Data")
 
     def _tensor(self, location: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:
         reader = self._reader
-        name = reader.text(location, reader.call(location, tensor.Name))
-        code = reader.call(location, tensor.Type)
+        name = reader.text(location, reader.get(location, tensor, "Name"))
+        code = reader.get(location, tensor, "Type")
         if code not in self._types:
             raise bad_data(
                 f"{location}: element type {code}; known are those up to {max(self._types)}",
@@ -307,6 +300,7 @@ class _Model:
             for size, declared in zip(shape, signature or shape, strict=True)
         )
         scaled = quantization(reader, location, type, shape, tensor)
+        sparsity = reader.get(location, tensor, "Sparsity")
         result = Tensor(
             index,
             name,
@@ -316,12 +310,11 @@ class _Model:
             scaled.scales,
             scaled.zero_points,
             scaled.channel_dim,
-            is_variable=bool(reader.call(location, tensor.IsVariable)),
-            is_sparse=reader.call(location, tensor.Sparsity) is not None,
+            is_variable=bool(reader.get(location, tensor, "IsVariable")),
+            is_sparse=sparsity is not None,
             unread=self._unread(location, tensor) or scaled.unread,
         )
-        bytes_ = self._bytes(location, reader.call(location, tensor.Buffer))
-        sparsity = reader.call(location, tensor.Sparsity)
+        bytes_ = self._bytes(location, reader.get(location, tensor, "Buffer"))
         if bytes_.size and sparsity is not None:
             result = result._replace(sparsity=read_sparsity(reader, location, sparsity, bytes_))
         if not bytes_.size or result.is_sparse or result.unread:
@@ -337,11 +330,11 @@ class _Model:
     def _unread(self, location: str, tensor: Any) -> str:
         """Why the contents of a tensor are not understood, or ""."""
         reader = self._reader
-        if reader.slot(location, tensor, EXTERNAL_BUFFER, "<I"):
+        if reader.slot(location, tensor, EXTERNAL_BUFFER, "I"):
             return "its contents lie in another file (external_buffer)"
         if reader.length(location, tensor, "VariantTensors"):
             return "it holds tensors (variant_tensors)"
-        table = reader.call(location, tensor.Quantization)
+        table = reader.get(location, tensor, "Quantization")
         unknown = table and self._unknown(location, "QuantizationParameters", table)
         return unknown or self._unknown(location, "Tensor", tensor)
 
@@ -349,9 +342,9 @@ class _Model:
         reader = self._reader
         location = f"signature {at}"
         self._require_known(location, "SignatureDef", table)
-        key = reader.text(location, reader.call(location, table.SignatureKey))
+        key = reader.text(location, reader.get(location, table, "SignatureKey"))
         location = f"{location} {key[:MOST_SHOWN]!r}"
-        number = reader.call(location, table.SubgraphIndex)
+        number = reader.get(location, table, "SubgraphIndex")
         if not 0 <= number < len(graphs):
             raise bad_data(
                 f"{location}: graph {number}; the file has {len(graphs)}",
@@ -361,13 +354,13 @@ class _Model:
         def names(field: str, tensors: Sequence[int]) -> dict[int, str]:
             result, allowed = {}, set(tensors)
             for item in reader.tables(location, table, field):
-                index = reader.call(location, item.TensorIndex)
+                index = reader.get(location, item, "TensorIndex")
                 if index not in allowed:
                     raise bad_data(
                         f"{location}: {field} has tensor {index}, which is none of them",
                         "import.tflite.signature.tensor",
                     )
-                result[index] = reader.text(location, reader.call(location, item.Name))
+                result[index] = reader.text(location, reader.get(location, item, "Name"))
             return result
 
         graph = graphs[number]

@@ -1,10 +1,11 @@
 """Graphs of a .tflite file as plain values, and checks of their connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.tensor import Tensor
+from nnapi_shim.hints import NamedTuple
 
 
 class Operator(NamedTuple):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.checked import Reader
 from nnapi_shim.formats.tflite.tensor import Blocks, Tensor
+from nnapi_shim.hints import NamedTuple
 
 QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Types that can be quantized -> range of their elements."""
@@ -44,10 +45,10 @@ def quantization(
     reader: Reader, location: str, type: str, shape: Sequence[int], tensor: Any
 ) -> Quantization:
     """The quantization of a tensor; raises BAD_DATA for invalid values."""
-    table = reader.call(location, tensor.Quantization)
+    table = reader.get(location, tensor, "Quantization")
     if table is None:
         return Quantization()
-    kind = reader.call(location, table.DetailsType)
+    kind = reader.get(location, table, "DetailsType")
     if kind == BLOCKWISE:
         return _blockwise(reader, location, type, table)
     if kind != NO_DETAILS:
@@ -58,8 +59,8 @@ def quantization(
     scales = reader.numbers(location, table, "Scale")
     if not scales:
         return Quantization()
-    zero_points = reader.numbers(location, table, "ZeroPoint", 8)
-    dim = reader.call(location, table.QuantizedDimension)
+    zero_points = reader.numbers(location, table, "ZeroPoint")
+    dim = reader.get(location, table, "QuantizedDimension")
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise bad_data(
             f"{location}: a scale is {min(scales)} or no number", "import.tflite.quantization.scale"
@@ -89,13 +90,12 @@ def quantization(
 
 
 def _blockwise(reader: Reader, location: str, type: str, table: Any) -> Quantization:
-    details = reader.call(location, table.Details)
-    if details is None:
+    if not reader.has(table, "Details"):
         return Quantization(unread="its quantization is blockwise, and without scales")
     if type not in ("INT4", "INT8"):
         return Quantization(unread=f"its quantization is blockwise, of {type}")
-    slots = reader.slots(location, details)
-    if any(slots[3:]):
+    details = reader.union(location, table, "Details", "BlockwiseQuantization")
+    if any(details.slots[3:]):
         return Quantization(unread="its quantization has blocks of several dimensions")
     numbers = [reader.slot(location, details, at) for at in range(3)]
     return Quantization(details=BlockDetails(*numbers))

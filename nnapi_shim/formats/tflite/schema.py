@@ -1,9 +1,10 @@
-"""The schema of .tflite files, from the package `tflite`, and names of its codes."""
+"""The schema of .tflite files: its tables, and names of its codes."""
 
 from functools import cache
-from types import ModuleType, SimpleNamespace
+from typing import Any
 
-from nnapi_shim.extras import install_command
+from nnapi_shim.formats.tflite.tables import ENUMERATIONS, TABLES
+from nnapi_shim.hints import NamedTuple
 
 IDENTIFIER = b"TFL3"
 VERSION = 3
@@ -18,36 +19,46 @@ NEWER = {
 """Enumeration -> codes that the package `tflite` lacks."""
 
 NEWER_FIELDS = {"Model": 2, "Tensor": 1}
-"""Table -> number of fields that this package reads and the package `tflite` lacks:
-externalBufferGroups and externalBuffers; externalBuffer.
+"""Table -> number of known fields that the package `tflite` lacks: externalBufferGroups and
+externalBuffers; externalBuffer.
 """
 
 
-@cache
-def package() -> ModuleType:
-    """The generated classes. Raises ImportError with what to install."""
-    try:
-        import tflite
-    except ImportError as error:
-        raise ImportError(
-            "files of TensorFlow Lite need the packages tflite and flatbuffers; "
-            f"`{install_command('tflite')}`"
-        ) from error
-    return tflite  # type: ignore[no-any-return]
+class Field(NamedTuple):
+    """A field of a table: its position, kind (tables.py) and default."""
+
+    at: int
+    kind: str
+    default: Any
 
 
 @cache
 def names(enumeration: str) -> dict[int, str]:
     """The names of an enumeration of the schema, such as BuiltinOperator: code -> name."""
-    members = vars(getattr(package(), enumeration))
-    result = {code: name for name, code in members.items() if isinstance(code, int)}
-    return {**NEWER.get(enumeration, {}), **result}
+    members = dict(enumerate(ENUMERATIONS[enumeration].split()))
+    return {**NEWER.get(enumeration, {}), **members}
+
+
+@cache
+def fields_of(table: str) -> dict[str, Field]:
+    """The fields of a table by name; none of a table that the package `tflite` lacks."""
+    fields = {}
+    for at, text in enumerate(TABLES.get(table, "").split()):
+        name, _, kind = text.partition(":")
+        if kind:
+            kind, _, default = kind.partition("=")
+            is_number = kind not in "su" and len(kind) == 1
+            fields[name] = Field(at, kind, _default(kind, default) if is_number else None)
+    return fields
+
+
+def _default(kind: str, text: str) -> Any:
+    if kind == "?":
+        return text == "True"
+    return float(text or 0) if kind in "fd" else int(text or 0)
 
 
 @cache
 def field_count(table: str) -> int:
-    """The number of known fields of a table: the package's and the additional ones."""
-    counts: list[int] = []
-    builder = SimpleNamespace(StartObject=counts.append)
-    getattr(package(), f"{table}Start")(builder)  # which begins with StartObject(count)
-    return counts[0] + NEWER_FIELDS.get(table, 0)
+    """The number of known fields of a table: those of the package and the additional ones."""
+    return len(TABLES[table].split()) + NEWER_FIELDS.get(table, 0)

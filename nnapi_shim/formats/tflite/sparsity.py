@@ -1,14 +1,14 @@
 """Sparse constants."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.checked import Reader
+from nnapi_shim.hints import NamedTuple
 
 _VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 
@@ -45,24 +45,20 @@ def read_sparsity(reader: Reader, location: str, table: Any, data: Array) -> Spa
 
 
 def _level(reader: Reader, location: str, item: Any) -> Level:
-    if reader.call(location, item.Format) == 0:
-        return Level(int(reader.call(location, item.DenseSize)))
+    if reader.get(location, item, "Format") == 0:
+        return Level(int(reader.get(location, item, "DenseSize")))
     return Level(0, *(_vector(reader, location, item, name) for name in ("Segments", "Indices")))
 
 
 def _vector(reader: Reader, location: str, item: Any, name: str) -> Array:
-    kind = reader.call(location, getattr(item, f"Array{name}Type"))
-    table = reader.call(location, getattr(item, f"Array{name}"))
-    if kind not in _VECTORS or table is None:
+    kind = reader.get(location, item, f"Array{name}Type")
+    if kind not in _VECTORS or not reader.has(item, f"Array{name}"):
         raise bad_data(
             f"{location}: a sparse dimension without {name.lower()}",
             "import.tflite.sparsity.index-vector",
         )
-    vector = getattr(schema.package(), _VECTORS[kind])()
-    reader.call(location, vector.Init, table.Bytes, table.Pos)
-    reader.call(location, lambda: vector)
-    numbers: Array = np.asarray(reader.array(location, vector, "Values", 4 >> (kind - 1)), np.int64)
-    return numbers
+    vector = reader.union(location, item, f"Array{name}", _VECTORS[kind])
+    return np.asarray(reader.array(location, vector, "Values"), np.int64)
 
 
 def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Room) -> Array:

@@ -1,13 +1,14 @@
 """Tensors of a file and the contents of constants."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.sparsity import Sparsity
+from nnapi_shim.hints import NamedTuple
 
 DTYPES: dict[str, Any] = {
     "FLOAT32": np.float32,

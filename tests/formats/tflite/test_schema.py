@@ -20,6 +20,7 @@ from nnapi_shim.formats.tflite.file import read
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS
 from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.formats.tflite.schema import NEWER, NEWER_FIELDS, field_count
+from tests.formats.tflite import schema_tables
 from tests.formats.tflite.building import Array, Building, Spec, one_operator
 from tests.formats.tflite.cases import F, f32
 from tests.formats.tflite.running import DEVICES, Litert, assert_same, compare, model_of
@@ -82,6 +83,10 @@ def test_fields_that_the_package_reads() -> None:
     differing = {name for name, count in counts.items() if count != field_count(name)}
     assert differing == {"FullyConnectedOptions"}
     assert all(name in counts for name in NEWER_FIELDS)
+
+
+def test_tables_are_those_of_the_package() -> None:
+    assert schema_tables.FILE.read_text() == schema_tables.text()
 
 
 @pytest.mark.parametrize("enumeration", ["TensorType", "BuiltinOperator"])

@@ -145,6 +145,15 @@ class Frame:
         )
         program._bind(self._bind.address, 0)
 
+    def rerun(self, run: int, block: int) -> bytes:
+        """The `struct program` of native/module/rerun.c, which binds other arguments.
+
+        run, block: the address of the function that runs them then and its argument, or 0.
+        """
+        arguments = self._addresses.address + 8 * FIRST_ARGUMENT_SLOT
+        bind = address.of_function(self.program._bind)
+        return pack("<5q", arguments, bind, self._bind.address, run, block)
+
     def set_deadline(self, deadline_ns: int) -> None:
         """time.monotonic_ns() after which the walk stops before the next step; 0 for never."""
         address.view(self._walk.address + 24, 8)[:] = deadline_ns.to_bytes(8, "little")

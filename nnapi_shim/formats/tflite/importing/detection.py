@@ -1,17 +1,26 @@
 """The custom operator TFLite_Detection_PostProcess."""
 
+import struct
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.tflite.checked import DAMAGED
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
-_DAMAGED = (*DAMAGED, AssertionError, KeyError, RecursionError)
+_DAMAGED = (
+    struct.error,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """Errors of the FlexBuffers reader."""
 
 
@@ -19,8 +28,13 @@ class _Options:
     """The operator's options, a FlexBuffers map."""
 
     def __init__(self, data: bytes) -> None:
-        from flatbuffers import flexbuffers
-
+        try:
+            from flatbuffers import flexbuffers
+        except ImportError as error:
+            raise ImportError(
+                "TFLite_Detection_PostProcess needs the package flatbuffers; "
+                "`pip install 'nnapi_shim[tflite]'`"
+            ) from error
         self._reader = flexbuffers
         try:
             self._map = flexbuffers.GetRoot(bytearray(data)).AsMap

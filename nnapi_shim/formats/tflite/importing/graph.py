@@ -1,7 +1,6 @@
 """Imports a graph: maps the tensors of the file to operands of the model."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from nnapi_shim.formats.tflite.importing.tensors import (
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import declared
 

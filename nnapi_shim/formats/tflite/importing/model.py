@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
@@ -23,6 +22,7 @@ from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
+from nnapi_shim.hints import NamedTuple
 
 MOST_REASONS = 40
 """The most distinct reasons in a message."""
