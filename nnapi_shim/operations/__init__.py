@@ -11,7 +11,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match, Operation
 
 FAMILIES = {
     "activation": "RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU",
@@ -98,23 +98,14 @@ def bound_operand(
     return bound
 
 
-def bound_operation(
-    item: hal.Operation,
-    operands: Sequence[Any],
-    value_of: Callable[[int, bool], Any],
-    tensor: Callable[[int], BoundOperand],
-    base: int = 0,
-) -> BoundOperation:
-    """An operation of a graph with its operands by name; raises BAD_DATA if no signature fits.
+def matched(item: hal.Operation, operands: Sequence[Any], base: int = 0) -> Match:
+    """The signature of an operation of a graph; raises BAD_DATA if none fits.
 
-    operands: those of the graph, for their types. value_of: (index of an input, whether its value
-    is needed) -> the attribute (see Operation.bind). tensor: index -> operand. base: subtracted
-    from indexes in messages.
+    operands: those of the graph, for their types. base: subtracted from indexes in messages.
     """
     declaration = operation(OperationType(item.type))
-    indexes = (*item.inputs, *item.outputs)
     try:
-        match = declaration.match(
+        return declaration.match(
             tuple([operands[i].type for i in item.inputs]),
             tuple([operands[i].type for i in item.outputs]),
         )
@@ -125,13 +116,27 @@ def bound_operation(
         index = (item.inputs if role.kind == "input" else item.outputs)[role.number] - base
         message = error.message.replace(")", f", operand {index})", 1)
         raise error.worded(message).about(Place("operand", index, role.name)) from None
+
+
+def bound_operation(
+    item: hal.Operation,
+    operands: Sequence[Any],
+    value_of: Callable[[int, bool], Any],
+    tensor: Callable[[int], BoundOperand],
+) -> BoundOperation:
+    """An operation of a graph with its operands by name; raises BAD_DATA if no signature fits.
+
+    operands: as in `matched`. value_of: (index of an input, whether its value is needed) -> the
+    attribute (see Operation.bind). tensor: index -> operand.
+    """
+    match = matched(item, operands)
     values = match.value_positions
-    return declaration.bind(
+    return match.operation.bind(
         match,
         [value_of(index, at in values) for at, index in enumerate(item.inputs)],
         [tensor(index) for index in item.outputs],
         lambda at: tensor(item.inputs[at]),
-        tuple([index - base for index in indexes]) if base else indexes,
+        (*item.inputs, *item.outputs),
     )
 
 

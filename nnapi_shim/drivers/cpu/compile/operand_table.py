@@ -13,10 +13,27 @@ from nnapi_shim.drivers.cpu.program.record import At
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations import bound_operand
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import merge_dimensions
+
+
+class Contents(NamedTuple):
+    """The contents of an operand whose value an operation needs."""
+
+    type: OperandType
+    data: bytes
+    extension_data: bytes
+
+    def decoded(self) -> Any:
+        """A number, or a tuple of numbers."""
+        value = decoded(self.type, self.data)
+        if self.extension_data:
+            from nnapi_shim.drivers.cpu.lowering.bounds import marked
+
+            return marked(value, self.extension_data)
+        return value
 
 
 class OperandTable:
@@ -46,6 +63,8 @@ class OperandTable:
         """Operand -> the operand whose memory it shares."""
         self.pinned: set[int] = set()
         """Operands that share the memory of an output and cannot be aliased to another operand."""
+        self._contents: dict[int, Contents] = {}
+        """Contents of constants that operations needed."""
         self._bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
         self.slots: dict[Any, int] = {
@@ -65,7 +84,16 @@ class OperandTable:
         """An independent copy."""
         other: OperandTable = object.__new__(OperandTable)
         other.__dict__ = dict(self.__dict__)
-        for name in ("declared", "constant_addresses", "values", "aliases", "pinned", "slots"):
+        tables = (
+            "declared",
+            "constant_addresses",
+            "values",
+            "_contents",
+            "aliases",
+            "pinned",
+            "slots",
+        )
+        for name in tables:
             setattr(other, name, getattr(self, name).copy())
         other._bound = {index: operand.copy() for index, operand in [*self._bound.items()]}
         return other
@@ -73,7 +101,7 @@ class OperandTable:
     def truncate(self, count: int, changed: Sequence[BoundOperand]) -> None:
         """Remove all operands from index `count` on, and restore others from copies."""
         for index in range(count, len(self.declared)):
-            for table in (self._bound, self.constant_addresses, self.aliases):
+            for table in (self._bound, self._contents, self.constant_addresses, self.aliases):
                 table.pop(index, None)
             self.pinned.discard(index)
         del self.declared[count:]
@@ -152,16 +180,12 @@ class OperandTable:
             raise NeedsValue(owner)
         return self.values[owner]
 
-    def input(self, index: int, is_value: bool) -> Any:
-        """An input in the form its operation expects: None, a decoded value, or a bound operand."""
-        if self.is_omitted(index):
-            return None
-        if is_value:
+    def contents(self, index: int) -> Contents:
+        """The contents of an input whose value the operation needs; raises NeedsValue."""
+        contents = self._contents.get(index)
+        if contents is None:
             operand = self.declared[index]
-            value = decoded(operand.type, self.value(index))
-            if operand.extension_data:
-                from nnapi_shim.drivers.cpu.lowering.bounds import marked
-
-                return marked(value, operand.extension_data)
-            return value
-        return self.bound(index)
+            contents = Contents(operand.type, self.value(index), operand.extension_data)
+            if self.owner(index) in self.constant_addresses:
+                self._contents[index] = contents
+        return contents
