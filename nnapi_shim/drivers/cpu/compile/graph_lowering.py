@@ -105,13 +105,16 @@ class GraphLowering:
         Suspension at an operation that needs results of the run.
         """
         operations = self.graph.operations
-        while self.next_operation < len(operations) and self.failure is None:
-            item = operations[self.next_operation]
-            try:
-                self.lower(item)
-            except NnapiError as error:
-                self.failure = error
-            self.next_operation += 1
+        try:
+            while self.next_operation < len(operations) and self.failure is None:
+                item = operations[self.next_operation]
+                try:
+                    self.lower(item)
+                except NnapiError as error:
+                    self.failure = error
+                self.next_operation += 1
+        finally:
+            self._lowered.clear()
 
     def place_of(self, item: "Operation | Fused") -> Where:
         """Position of an operation for messages; a Place unless its graph is inlined."""

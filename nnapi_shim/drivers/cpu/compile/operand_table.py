@@ -1,6 +1,6 @@
 """The operands of a graph, with dimensions, values and memory of one run."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
@@ -17,6 +17,15 @@ from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations import bound_operand
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import merge_dimensions
+
+
+def _without_value(graph: Subgraph, base: int) -> list[int]:
+    """Indexes of operands that have no value; base: the index of the first operand."""
+    return [
+        index
+        for index, operand in enumerate(graph.operands, base)
+        if operand.lifetime is OperandLifeTime.NO_VALUE
+    ]
 
 
 class Contents(NamedTuple):
@@ -36,6 +45,13 @@ class Contents(NamedTuple):
         return value
 
 
+_TABLES = (
+    *("declared", "constant_addresses", "values", "aliases", "pinned", "slots"),
+    *("_absent", "_contents"),
+)
+"""What two tables do not share."""
+
+
 class OperandTable:
     """Operands by index in `declared`; inlined graphs append their operands.
 
@@ -49,13 +65,14 @@ class OperandTable:
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
         output_dimensions: Sequence[Dimensions],
-        omitted: Container[int] = (),
+        omitted: Collection[int] = (),
         owned: bool = False,
     ) -> None:
         self._constants = constants
         self._keeps_bytes = tier().byte_pairs
-        self._omitted = omitted
         self.declared: list[Operand] = list(graph.operands)
+        self._absent = {*omitted, *_without_value(graph, 0)}
+        """Operands without a value; aliases share the value of their owner."""
         self.constant_addresses = constants.addresses(graph)
         self.values: dict[int, bytes] = {}
         """Run-time contents of operands that determine shapes."""
@@ -84,16 +101,7 @@ class OperandTable:
         """An independent copy."""
         other: OperandTable = object.__new__(OperandTable)
         other.__dict__ = dict(self.__dict__)
-        tables = (
-            "declared",
-            "constant_addresses",
-            "values",
-            "_contents",
-            "aliases",
-            "pinned",
-            "slots",
-        )
-        for name in tables:
+        for name in _TABLES:
             setattr(other, name, getattr(self, name).copy())
         other._bound = {index: operand.copy() for index, operand in [*self._bound.items()]}
         return other
@@ -103,7 +111,8 @@ class OperandTable:
         for index in range(count, len(self.declared)):
             for table in (self._bound, self._contents, self.constant_addresses, self.aliases):
                 table.pop(index, None)
-            self.pinned.discard(index)
+            for indexes in (self.pinned, self._absent):
+                indexes.discard(index)
         del self.declared[count:]
         self._bound.update({operand.index: operand for operand in changed})
 
@@ -111,6 +120,7 @@ class OperandTable:
         """Append the operands of an inlined graph; returns the index of the first."""
         base = len(self.declared)
         self.declared.extend(graph.operands)
+        self._absent.update(_without_value(graph, base))
         for index, where in self._constants.addresses(graph).items():
             self.constant_addresses[base + index] = where
         return base
@@ -162,9 +172,7 @@ class OperandTable:
 
     def is_omitted(self, index: int) -> bool:
         """Whether an operand has no value in this run."""
-        owner = self.owner(index)
-        is_absent = self.declared[owner].lifetime is OperandLifeTime.NO_VALUE
-        return is_absent or owner in self._omitted
+        return self.aliases.get(index, index) in self._absent
 
     def constant_address(self, operand: BoundOperand) -> int | None:
         """The address of a constant; None for any other operand."""
