@@ -31,10 +31,10 @@ DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height":
 
 def convolution_window(op: BoundOperation) -> Window:
     """The window geometry of a convolution, computed once; filters are [_, height, width, _]."""
-    known: Window | None = op.__dict__.get("window")
+    known: Window | None = vars(op).get("window")
     if known is None:
         _, filter_height, filter_width, _ = op.filter.dimensions
-        known = op.window = window(op, filter_height, filter_width)
+        known = vars(op)["window"] = window(op, filter_height, filter_width)
     return known
 
 

@@ -55,12 +55,11 @@ class Use:
                     tensors.append(source)
             elif is_omitted(index):
                 inputs.append(None)
-                key.append(None)
             else:
                 operand = bound(index)
                 inputs.append(operand)
                 tensors.append(operand)
-                key.append(at)
+                key.append(at)  # tells which inputs are omitted
         self._inputs, self._sources = inputs, sources
         self.outputs = outputs = [bound(index) for index in item.outputs]
         tensors += outputs
