@@ -98,22 +98,13 @@ def bound_operand(
     return bound
 
 
-def bound_operation(
-    item: hal.Operation,
-    operands: Sequence[Any],
-    value_of: Callable[[int, bool], Any],
-    tensor: Callable[[int], BoundOperand],
-    base: int = 0,
-) -> BoundOperation:
-    """An operation of a graph with its operands by name; raises BAD_DATA if no signature fits.
+def matched(item: hal.Operation, operands: Sequence[Any], base: int = 0) -> Match:
+    """The signature of an operation of a graph; raises BAD_DATA if none fits.
 
-    operands: those of the graph, for their types. value_of: (index of an input, whether its value
-    is needed) -> the attribute (see Operation.bind). tensor: index -> operand. base: subtracted
-    from indexes in messages.
+    operands: those of the graph, for their types. base: subtracted from indexes in messages.
     """
-    indexes = (*item.inputs, *item.outputs)
     try:
-        match = _match(item, operands)
+        return _match(item, operands)
     except NnapiError as error:
         role = error.place("input", "output")
         if role is None:
@@ -121,13 +112,27 @@ def bound_operation(
         index = (item.inputs if role.kind == "input" else item.outputs)[role.number] - base
         message = error.message.replace(")", f", operand {index})", 1)
         raise error.worded(message).about(Place("operand", index, role.name)) from None
+
+
+def bound_operation(
+    item: hal.Operation,
+    operands: Sequence[Any],
+    value_of: Callable[[int, bool], Any],
+    tensor: Callable[[int], BoundOperand],
+) -> BoundOperation:
+    """An operation of a graph with its operands by name; raises BAD_DATA if no signature fits.
+
+    operands: as in `matched`. value_of: (index of an input, whether its value is needed) -> the
+    attribute (see Operation.bind). tensor: index -> operand.
+    """
+    match = matched(item, operands)
     values = match.value_positions
     return match.operation.bind(
         match,
         [value_of(index, at in values) for at, index in enumerate(item.inputs)],
         [tensor(index) for index in item.outputs],
         lambda at: tensor(item.inputs[at]),
-        tuple([index - base for index in indexes]) if base else indexes,
+        (*item.inputs, *item.outputs),
     )
 
 

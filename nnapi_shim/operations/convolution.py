@@ -33,9 +33,12 @@ DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height":
 
 
 def convolution_window(op: BoundOperation) -> Window:
-    """The window geometry of a convolution; filters are [_, height, width, _]."""
-    _, filter_height, filter_width, _ = op.filter.dimensions
-    return window(op, filter_height, filter_width)
+    """The window geometry of a convolution, computed once; filters are [_, height, width, _]."""
+    known: Window | None = vars(op).get("window")
+    if known is None:
+        _, filter_height, filter_width, _ = op.filter.dimensions
+        known = vars(op)["window"] = window(op, filter_height, filter_width)
+    return known
 
 
 def output_image(op: BoundOperation, depth: int) -> list[Dimensions]:

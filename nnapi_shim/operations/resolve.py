@@ -77,15 +77,16 @@ def check_omitted(op: BoundOperation, name: str) -> None:
 
 def check_operands(op: BoundOperation) -> None:
     """Refuse omitted and zero-sized inputs that the operation does not accept."""
-    operation = op.match.operation
+    operation, repeated = op.match.operation, op.match.repeated[0]
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
-        check_omitted(op, name)
-        for operand in value if name == op.match.repeated[0] else (value,):
+        if value is None or name == repeated:
+            check_omitted(op, name)
+        for operand in value if name == repeated else (value,):
             if (
-                not operation.allow_zero_sized
-                and isinstance(operand, BoundOperand)
+                isinstance(operand, BoundOperand)
                 and 0 in operand.dimensions
+                and not operation.allow_zero_sized
             ):
                 raise operation.refused_input(
                     f"{name} has dimensions {list(operand.dimensions)}; none may be 0",
@@ -97,9 +98,10 @@ def check_scales(op: BoundOperation) -> None:
     """Refuse infinite scales of inputs, unless the operation accepts them."""
     if op.match.operation.infinite_scales:
         return
+    repeated = op.match.repeated[0]
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
-        for operand in value if name == op.match.repeated[0] else (value,):
+        for operand in value if name == repeated else (value,):
             if isinstance(operand, BoundOperand) and operand.type in QUANTIZED_RANGE:
                 scales = operand.channel_quant.scales if operand.channel_quant else ()
                 _check_finite(op, name, (operand.scale, *scales))

@@ -34,11 +34,11 @@ def main() -> int:
     options = parser.parse_args()
     found = []
     for use in _uses(options.operations):
-        single = _single(use)
-        if single is None:
+        one = single(use)
+        if one is None:
             print(f"{use}: no example runs", file=sys.stderr)
             continue
-        times = [_seconds(many(single, options.count, chained)) for chained in (False, True)]
+        times = [_seconds(many(one, options.count, chained)) for chained in (False, True)]
         found.append((max(times) / options.count * 1e6, str(use)))
     for microseconds, name in sorted(found, reverse=True):
         print(f"{microseconds:8.1f} us  {name}")
@@ -57,7 +57,7 @@ def _uses(names: Sequence[str]) -> Iterator[Use]:
             yield use
 
 
-def _single(use: Use) -> Model | None:
+def single(use: Use) -> Model | None:
     """A model of one small operation, that the device runs."""
     for seed in range(SEEDS):
         try:

@@ -6,6 +6,7 @@ from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.compile.layout import assemble
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
 from nnapi_shim.drivers.cpu.compile.packing import Packing
+from nnapi_shim.drivers.cpu.compile.repeated import Lowered, Use
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
@@ -17,7 +18,7 @@ from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation, Subgraph, byte_size
 from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.limits import look, watched
-from nnapi_shim.operations import bound_operation
+from nnapi_shim.operations import matched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import resolve, set_output
 
@@ -66,6 +67,8 @@ class GraphLowering:
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self._packing = Packing(self.constants)
+        self._lowered: dict[Any, Lowered] = {}
+        """Key of a Use -> its steps."""
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""
 
@@ -102,13 +105,16 @@ class GraphLowering:
         Suspension at an operation that needs results of the run.
         """
         operations = self.graph.operations
-        while self.next_operation < len(operations) and self.failure is None:
-            item = operations[self.next_operation]
-            try:
-                self.lower(item)
-            except NnapiError as error:
-                self.failure = error
-            self.next_operation += 1
+        try:
+            while self.next_operation < len(operations) and self.failure is None:
+                item = operations[self.next_operation]
+                try:
+                    self.lower(item)
+                except NnapiError as error:
+                    self.failure = error
+                self.next_operation += 1
+        finally:
+            self._lowered.clear()
 
     def place_of(self, item: "Operation | Fused") -> Where:
         """Position of an operation for messages; a Place unless its graph is inlined."""
@@ -144,15 +150,25 @@ class GraphLowering:
         self._append(steps, self.place_of(item))
 
     def _lower(self, item: Operation) -> None:
-        operands = self.operands
-        op = bound_operation(item, operands.declared, operands.input, operands.bound, self.base)
-        empty_outputs = resolve(op)
-        where = self.place_of(item)
-        if op.match.operation.data_dependent:
-            self._append_of(op, lowering.lower(op), where)
-            return
-        if not all(0 in output.dimensions or output in empty_outputs for output in op.outputs):
-            self._append_of(op, lowering.lower(op), where)
+        operands, where = self.operands, self.place_of(item)
+        use = Use(item, matched(item, operands.declared, self.base), operands)
+        lowered = self._lowered.get(use.key)
+        if lowered is None:
+            op = use.operation(self.base)
+            empty_outputs = resolve(op)
+            steps: Sequence[Any] = ()
+            is_deferred = op.match.operation.data_dependent
+            if is_deferred or not all(
+                0 in output.dimensions or output in empty_outputs for output in op.outputs
+            ):
+                steps = lowering.lower(op)
+            if is_deferred:
+                self._append_of(op, steps, where)
+                return
+            self._lowered[use.key] = Lowered(use, steps, empty_outputs)
+        else:
+            steps, empty_outputs = lowered.repeat(use)
+        self._append(steps, where)
         self._clear(empty_outputs, where)
 
     def resume(self, suspension: NeedsCounts, numbers: tuple[int, ...]) -> None:

@@ -6,7 +6,7 @@ from struct import pack
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
-from nnapi_shim.drivers.cpu.program.memory_planner import LiveRange, plan
+from nnapi_shim.drivers.cpu.program.memory_planner import plan
 from nnapi_shim.drivers.cpu.program.program import (
     BESIDE,
     FIRST_ARGUMENT_SLOT,
@@ -15,13 +15,14 @@ from nnapi_shim.drivers.cpu.program.program import (
     SLOT_WORDS,
     STEP_WORDS,
     Program,
-    patch,
 )
-from nnapi_shim.drivers.cpu.program.record import LOOP_TIMEOUT, At, Buffer
+from nnapi_shim.drivers.cpu.program.record import LOOP_TIMEOUT, Buffer
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep, regions
-from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
+
+FIXED = -1
+"""In place of a slot: the address is fixed."""
 
 
 def assemble(
@@ -40,9 +41,9 @@ class _Layout:
         self._library = library
         self._constants = constants
         self._steps: Sequence[ScheduledStep] = schedule.steps
+        self._references = [schedule.references(each.step) for each in watched(self._steps)]
         self._regions = regions(self._steps)
         self._literals: dict[bytes, address.Block] = {}
-        self._patches: list[bytes] = []
         self._fixed: list[tuple[int, Any, int]] = []
 
     def assembled(self) -> tuple[Program, dict[Any, int]]:
@@ -51,7 +52,7 @@ class _Layout:
         shared = self._share_in_place(ranges)
         self._widen(ranges.values())
         keys = [key for key in ranges if key not in shared]
-        offsets, arena_bytes = plan([LiveRange(*ranges[key]) for key in keys])
+        offsets, arena_bytes = plan([ranges[key] for key in keys])
         arena = dict(zip(keys, offsets, strict=True))
         arena.update((key, arena[owner]) for key, owner in shared.items())
         program = self._program(arena, arena_bytes)
@@ -60,16 +61,19 @@ class _Layout:
     def _ranges(self) -> dict[Any, list[int]]:
         """Operand or Buffer in the arena -> [bytes, first step, last step that needs it]."""
         ranges: dict[Any, list[int]] = {}
-        for number, scheduled in enumerate(watched(self._steps)):
-            step = scheduled.step
-            for _, name in step.record.addresses:
-                key = self._arena_key(step.fields[name])
-                if key is None:
+        elsewhere: set[Any] = set()
+        size = self._schedule.size
+        for number, references in enumerate(self._references):
+            for root in references[1::3]:
+                span = ranges.get(root)
+                if span is not None:
+                    span[2] = number
+                elif root in elsewhere:
                     continue
-                if key in ranges:
-                    ranges[key][2] = number
+                elif self._is_in_arena(root):
+                    ranges[root] = [size(root), number, number]
                 else:
-                    ranges[key] = [self._length(key), number, number]
+                    elsewhere.add(root)
         # A value from before a loop that the loop reads must stay alive until the loop ends.
         for first, last in sorted(self._schedule.loops, key=lambda loop: loop[1]):
             for span in ranges.values():
@@ -80,20 +84,13 @@ class _Layout:
                 span[2] = len(self._steps)
         return ranges
 
-    def _arena_key(self, value: Any) -> Any:
-        """The operand or Buffer in the arena to which a field refers; None for other memory."""
-        if value is None or type(value) is bytes:
-            return None
-        root = self._schedule.root(value)
+    def _is_in_arena(self, root: Any) -> bool:
+        """Whether an operand or Buffer to which a field refers is in the arena."""
         if isinstance(root, int):
-            return None if self._schedule.is_argument(root) else root
+            return not self._schedule.is_argument(root)
         if isinstance(root, Buffer):
-            outside = root.address is not None or root in self._operands.slots
-            return None if outside else root
-        return None
-
-    def _length(self, key: Any) -> int:
-        return key.length if isinstance(key, Buffer) else byte_size(self._operands.bound(key))
+            return root.address is None and root not in self._operands.slots
+        return False
 
     def _share_in_place(self, ranges: dict[Any, list[int]]) -> dict[Any, Any]:
         """Outputs of in-place steps that reuse the memory of an input which no later step reads:
@@ -104,11 +101,11 @@ class _Layout:
             step = scheduled.step
             if not step.in_place:
                 continue
-            source = self._arena_key(step.fields[step.in_place])
-            target = self._arena_key(step.fields["output"])
+            source = self._schedule.root(step.fields[step.in_place])
+            target = self._schedule.root(step.fields["output"])
             if (
-                source is not None
-                and target is not None
+                source in ranges
+                and target in ranges
                 and source != target
                 and ranges[source][0] == ranges[target][0]
                 and ranges[source][2] == number
@@ -126,13 +123,9 @@ class _Layout:
         for scheduled in self._steps[first:last]:
             groups.append(groups[-1] + (scheduled.link == BESIDE))
         return any(
-            groups[at - first] != groups[number - first] and key in self._used(self._steps[at])
+            groups[at - first] != groups[number - first] and key in self._references[at][1::3]
             for at in range(first, last + 1)
         )
-
-    def _used(self, scheduled: ScheduledStep) -> set[Any]:
-        step = scheduled.step
-        return {self._arena_key(step.fields[name]) for _, name in step.record.addresses}
 
     def _widen(self, ranges: Iterable[list[int]]) -> None:
         """Extend live ranges to whole regions, whose steps run in parallel."""
@@ -144,22 +137,36 @@ class _Layout:
     def _program(self, arena: dict[Any, int], arena_bytes: int) -> Program:
         head: list[bytes] = []
         blocks: list[bytes] = []
+        patches: list[bytes] = []
+        slots: dict[Any, tuple[int, int]] = {}
         word = STEP_WORDS * len(self._steps)
         for number, scheduled in enumerate(watched(self._steps)):
-            step = scheduled.step
+            step, first = scheduled.step, STEP_WORDS * number
             values = [*step.record.values(step.fields)]
             for at, _ in step.record.addresses:
-                values[at] = self._address(values[at], arena, word + at)
+                values[at] = 0
+            patched: list[int] = []
+            references = iter(self._references[number])
+            for at, root, offset in zip(references, references, references, strict=True):
+                slot = slots.get(root)
+                if slot is None:
+                    slot = slots[root] = self._slot(root, arena)
+                if slot[0] == FIXED:
+                    values[at] = slot[1] + offset
+                    self._fixed.append((word + at, root, offset))
+                else:
+                    patched += word + at, slot[0], slot[1] + offset
             blocks.append(step.record.pack(*values))
             kernel = self._library.address(step.kernel)
-            self._fixed.append((STEP_WORDS * number, step.kernel, 0))
+            self._fixed.append((first, step.kernel, 0))
             head.append(pack("<5q", kernel, 0, step.tiles, scheduled.branch_offset, scheduled.link))
-            self._patches.append(patch(STEP_WORDS * number + 1, SLOT_WORDS, 8 * word))
+            patched += first + 1, SLOT_WORDS, 8 * word
+            patches.append(pack(f"<{len(patched)}q", *patched))
             word += step.record.words
         return Program(
             self._library,
             b"".join(head) + b"".join(blocks),
-            b"".join(self._patches),
+            b"".join(patches),
             arena_bytes,
             FIRST_ARGUMENT_SLOT + len(self._operands.slots),
             [(scheduled.where, scheduled.step) for scheduled in self._steps],
@@ -176,29 +183,20 @@ class _Layout:
             address.view(block.address, len(data))[:] = data
         return block.address
 
-    def _address(self, value: Any, arena: dict[Any, int], at: int) -> int:
-        """The word of an ADDRESS field: the final address, or 0 with a patch."""
-        if value is None:
-            return 0
-        if value is LOOP_TIMEOUT:
-            self._patches.append(patch(at, SLOT_LOOP_TIMEOUT, 0))
-            return 0
-        offset = 0
-        while type(value) is At:
-            offset += value.offset
-            value = value.base
-        if type(value) is bytes:
-            self._fixed.append((at, value, offset))
-            return self._literal(value) + offset
-        operands, root = self._operands, self._schedule.root(value)
+    def _slot(self, root: Any, arena: dict[Any, int]) -> tuple[int, int]:
+        """The slot of an operand, Buffer or constant, and its offset from the slot's address; FIXED
+        and its address if that is known.
+        """
+        if root is LOOP_TIMEOUT:
+            return SLOT_LOOP_TIMEOUT, 0
+        if type(root) is bytes:
+            return FIXED, self._literal(root)
         if root in arena:
-            self._patches.append(patch(at, SLOT_ARENA, arena[root] + offset))
-            return 0
-        if root in operands.slots:
-            self._patches.append(patch(at, operands.slots[root], offset))
-            return 0
-        self._fixed.append((at, root, offset))
+            return SLOT_ARENA, arena[root]
+        slots = self._operands.slots
+        if root in slots:
+            return slots[root], 0
         if isinstance(root, Buffer):
             assert root.address is not None
-            return root.address + offset
-        return operands.constant_addresses[root] + offset
+            return FIXED, root.address
+        return FIXED, self._operands.constant_addresses[root]

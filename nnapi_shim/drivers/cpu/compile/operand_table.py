@@ -1,6 +1,6 @@
 """The operands of a graph, with dimensions, values and memory of one run."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
@@ -13,10 +13,43 @@ from nnapi_shim.drivers.cpu.program.record import At
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations import bound_operand
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import merge_dimensions
+
+
+def _without_value(graph: Subgraph, base: int) -> list[int]:
+    """Indexes of operands that have no value; base: the index of the first operand."""
+    return [
+        index
+        for index, operand in enumerate(graph.operands, base)
+        if operand.lifetime is OperandLifeTime.NO_VALUE
+    ]
+
+
+class Contents(NamedTuple):
+    """The contents of an operand whose value an operation needs."""
+
+    type: OperandType
+    data: bytes
+    extension_data: bytes
+
+    def decoded(self) -> Any:
+        """A number, or a tuple of numbers."""
+        value = decoded(self.type, self.data)
+        if self.extension_data:
+            from nnapi_shim.drivers.cpu.lowering.bounds import marked
+
+            return marked(value, self.extension_data)
+        return value
+
+
+_TABLES = (
+    *("declared", "constant_addresses", "values", "aliases", "pinned", "slots"),
+    *("_absent", "_contents"),
+)
+"""What two tables do not share."""
 
 
 class OperandTable:
@@ -32,13 +65,14 @@ class OperandTable:
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
         output_dimensions: Sequence[Dimensions],
-        omitted: Container[int] = (),
+        omitted: Collection[int] = (),
         owned: bool = False,
     ) -> None:
         self._constants = constants
         self._keeps_bytes = tier().byte_pairs
-        self._omitted = omitted
         self.declared: list[Operand] = list(graph.operands)
+        self._absent = {*omitted, *_without_value(graph, 0)}
+        """Operands without a value; aliases share the value of their owner."""
         self.constant_addresses = constants.addresses(graph)
         self.values: dict[int, bytes] = {}
         """Run-time contents of operands that determine shapes."""
@@ -46,6 +80,8 @@ class OperandTable:
         """Operand -> the operand whose memory it shares."""
         self.pinned: set[int] = set()
         """Operands that share the memory of an output and cannot be aliased to another operand."""
+        self._contents: dict[int, Contents] = {}
+        """Contents of constants that operations needed."""
         self._bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
         self.slots: dict[Any, int] = {
@@ -65,7 +101,7 @@ class OperandTable:
         """An independent copy."""
         other: OperandTable = object.__new__(OperandTable)
         other.__dict__ = dict(self.__dict__)
-        for name in ("declared", "constant_addresses", "values", "aliases", "pinned", "slots"):
+        for name in _TABLES:
             setattr(other, name, getattr(self, name).copy())
         other._bound = {index: operand.copy() for index, operand in [*self._bound.items()]}
         return other
@@ -73,9 +109,10 @@ class OperandTable:
     def truncate(self, count: int, changed: Sequence[BoundOperand]) -> None:
         """Remove all operands from index `count` on, and restore others from copies."""
         for index in range(count, len(self.declared)):
-            for table in (self._bound, self.constant_addresses, self.aliases):
+            for table in (self._bound, self._contents, self.constant_addresses, self.aliases):
                 table.pop(index, None)
-            self.pinned.discard(index)
+            for indexes in (self.pinned, self._absent):
+                indexes.discard(index)
         del self.declared[count:]
         self._bound.update({operand.index: operand for operand in changed})
 
@@ -83,6 +120,7 @@ class OperandTable:
         """Append the operands of an inlined graph; returns the index of the first."""
         base = len(self.declared)
         self.declared.extend(graph.operands)
+        self._absent.update(_without_value(graph, base))
         for index, where in self._constants.addresses(graph).items():
             self.constant_addresses[base + index] = where
         return base
@@ -134,9 +172,7 @@ class OperandTable:
 
     def is_omitted(self, index: int) -> bool:
         """Whether an operand has no value in this run."""
-        owner = self.owner(index)
-        is_absent = self.declared[owner].lifetime is OperandLifeTime.NO_VALUE
-        return is_absent or owner in self._omitted
+        return self.aliases.get(index, index) in self._absent
 
     def constant_address(self, operand: BoundOperand) -> int | None:
         """The address of a constant; None for any other operand."""
@@ -152,16 +188,12 @@ class OperandTable:
             raise NeedsValue(owner)
         return self.values[owner]
 
-    def input(self, index: int, is_value: bool) -> Any:
-        """An input in the form its operation expects: None, a decoded value, or a bound operand."""
-        if self.is_omitted(index):
-            return None
-        if is_value:
+    def contents(self, index: int) -> Contents:
+        """The contents of an input whose value the operation needs; raises NeedsValue."""
+        contents = self._contents.get(index)
+        if contents is None:
             operand = self.declared[index]
-            value = decoded(operand.type, self.value(index))
-            if operand.extension_data:
-                from nnapi_shim.drivers.cpu.lowering.bounds import marked
-
-                return marked(value, operand.extension_data)
-            return value
-        return self.bound(index)
+            contents = Contents(operand.type, self.value(index), operand.extension_data)
+            if self.owner(index) in self.constant_addresses:
+                self._contents[index] = contents
+        return contents

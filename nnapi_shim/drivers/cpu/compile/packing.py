@@ -49,25 +49,25 @@ class Packing:
 
         The key of a result is the kernel with all arguments, so programs of other shapes share it.
         """
-        values = [*step.record.values(step.fields)]
-        reads_constants, is_shared, output_at = False, True, 0
-        constants = self._constants
-        for at, name in step.record.addresses:
-            if name == "output":
-                output_at = at
-                continue
-            value = values[at] = _constant(values[at], address_of)
-            if value is None:
-                return False
-            reads_constants |= isinstance(value, int) and value != 0
-            is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
-        output: Buffer = step.fields["output"]
-        key = (step.kernel, *values[:output_at], *values[output_at + 1 :])
+        fields, constants = step.fields, self._constants
+        reads_constants, is_shared = False, True
+        addresses: dict[str, int | bytes] = {}
+        for _, name in step.record.addresses:
+            if name != "output":
+                value = _constant(fields[name], address_of)
+                if value is None:
+                    return False
+                addresses[name] = value
+                reads_constants |= isinstance(value, int) and value != 0
+                is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
+        values = step.record.values({**fields, **addresses})
+        output: Buffer = fields["output"]
+        key = (step.kernel, *[value for value in values if value is not output])
         block = constants.packed(key, is_shared) or self._blocks.get(key)
         if block is None:
             block = self._row.block(output.length)
-            values[output_at] = block.address
-            self._add(step, values, origin)
+            addresses["output"] = block.address
+            self._add(step, [*step.record.values({**fields, **addresses})], origin)
             self._blocks[key] = block
             self._bytes += block.length
             if is_shared:

@@ -1,6 +1,6 @@
 """Memory planner: assigns arena offsets to live ranges."""
 
-from bisect import insort
+from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 
 from nnapi_shim.hints import NamedTuple
@@ -21,7 +21,11 @@ class LiveRange(NamedTuple):
     last: int
 
 
-def plan(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
+Ranges = Sequence[Sequence[int]]
+"""LiveRanges, or other sequences of the same numbers."""
+
+
+def plan(ranges: Ranges) -> tuple[list[int], int]:
     """Offsets such that simultaneously live ranges do not overlap, and the arena's size.
 
     The first attempt is a best-fit scan in the order of first use, linear in practice. If its arena
@@ -29,24 +33,24 @@ def plan(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
     range at the top of the arena earlier.
     """
     best = _scanned(ranges)
-    least = most_alive(ranges)
     attempts = min(_ATTEMPTS, _COMPARISONS // max(1, len(ranges)) ** 2)
-    order = sorted(range(len(ranges)), key=lambda at: (-ranges[at].length, ranges[at].first))
+    if not attempts:
+        return best
+    least = most_alive(ranges)
+    order = sorted(range(len(ranges)), key=lambda at: (-ranges[at][0], ranges[at][1]))
     for attempt in range(attempts):
         if best[1] == least:
             break
         candidate = offsets, size = _placed_in_order(ranges, order)
         best = min(best, candidate, key=lambda each: each[1])
         index = next(
-            index
-            for index, at in enumerate(order)
-            if offsets[at] + _rounded(ranges[at].length) == size
+            index for index, at in enumerate(order) if offsets[at] + _rounded(ranges[at][0]) == size
         )
         order.insert(index // 2 if attempt % 2 else 0, order.pop(index))
     return best
 
 
-def most_alive(ranges: Iterable[LiveRange]) -> int:
+def most_alive(ranges: Ranges) -> int:
     """The peak of live bytes, a lower bound of the arena's size."""
     changes: list[tuple[int, int]] = []
     for length, first, last in watched(ranges):
@@ -59,7 +63,7 @@ def most_alive(ranges: Iterable[LiveRange]) -> int:
     return most
 
 
-def _placed_in_order(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple[list[int], int]:
+def _placed_in_order(ranges: Ranges, order: Iterable[int]) -> tuple[list[int], int]:
     """Offsets and size when each range in turn gets the tightest gap between placed ranges."""
     offsets = [0] * len(ranges)
     taken: list[tuple[int, int, int, int]] = []  # (begin, end, first, last), sorted
@@ -83,48 +87,54 @@ def _placed_in_order(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple
     return offsets, size
 
 
-def _scanned(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
+def _scanned(ranges: Ranges) -> tuple[list[int], int]:
     """Offsets and size of a best-fit scan with a free list, in the order of first use.
 
     It is optimal for a chain of equal operations: two alternating buffers.
     """
     offsets = [0] * len(ranges)
+    lengths = [_rounded(length) for length, _, _ in ranges]
+    begins = [first for _, first, _ in ranges]
     free: list[tuple[int, int]] = []  # (offset, length), sorted by offset, never adjacent
     ends: list[tuple[int, int]] = []  # (last step, range), sorted
     size = 0
-    for index in watched(sorted(range(len(ranges)), key=lambda i: ranges[i].first)):
-        current = ranges[index]
-        while ends and ends[0][0] < current.first:
+    for index in watched(sorted(range(len(ranges)), key=begins.__getitem__)):
+        begin, length = begins[index], lengths[index]
+        while ends and ends[0][0] < begin:
             done = ends.pop(0)[1]
-            _release(free, offsets[done], _rounded(ranges[done].length))
-        length = _rounded(current.length)
-        fitting = [(hole[1], at) for at, hole in enumerate(free) if hole[1] >= length]
-        if fitting:
-            at = min(fitting)[1]
-            offset, hole_length = free.pop(at)
-            if hole_length > length:
-                free.insert(at, (offset + length, hole_length - length))
+            _release(free, offsets[done], lengths[done])
+        at, room = -1, size + 1
+        for number, (_, hole) in enumerate(free):
+            if length <= hole < room:
+                at, room = number, hole
+                if hole == length:
+                    break
+        if at >= 0:
+            offset, hole = free.pop(at)
+            if hole > length:
+                free.insert(at, (offset + length, hole - length))
         elif free and free[-1][0] + free[-1][1] == size:  # the last hole ends the arena: grow it
             offset, _ = free.pop()
             size = offset + length
         else:
             offset, size = size, size + length
         offsets[index] = offset
-        insort(ends, (current.last, index))
+        insort(ends, (ranges[index][2], index))
     return offsets, size
 
 
 def _rounded(length: int) -> int:
-    return max(ALIGNMENT, -(-length // ALIGNMENT) * ALIGNMENT)
+    return (length + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT or ALIGNMENT
 
 
 def _release(free: list[tuple[int, int]], offset: int, length: int) -> None:
     """Free a range, and merge it with adjacent holes."""
-    insort(free, (offset, length))
-    at = free.index((offset, length))
-    if at + 1 < len(free) and offset + length == free[at + 1][0]:
-        length += free.pop(at + 1)[1]
-        free[at] = (offset, length)
-    if at > 0 and sum(free[at - 1]) == offset:
-        before = free.pop(at - 1)
-        free[at - 1] = (before[0], before[1] + length)
+    at = bisect(free, (offset, 0))
+    if at < len(free) and offset + length == free[at][0]:
+        length += free.pop(at)[1]
+    if at > 0:
+        begin, before = free[at - 1]
+        if begin + before == offset:
+            free[at - 1] = begin, before + length
+            return
+    free.insert(at, (offset, length))

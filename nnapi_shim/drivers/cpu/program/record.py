@@ -145,6 +145,14 @@ class Step:
         self.complaint = complaint or f"kernel {kernel} met a value that is not allowed"
         self.fields = fields
 
+    def with_fields(self, fields: dict[str, Any]) -> "Step":
+        """The same step with other values of the fields."""
+        other: Step = object.__new__(Step)
+        other.record, other.kernel, other.tiles = self.record, self.kernel, self.tiles
+        other.once, other.in_place, other.writes = self.once, self.in_place, self.writes
+        other.complaint, other.fields = self.complaint, fields
+        return other
+
 
 LOOP_TIMEOUT = object()
 """In an ADDRESS field: the loop timeout of the run in ns, instead of an address."""

@@ -3,8 +3,9 @@
 from collections.abc import Container, Sequence
 
 from nnapi_shim.drivers.cpu.program.program import CHAIN, END
-from nnapi_shim.drivers.cpu.program.record import Step
+from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.errors import Where
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any, NamedTuple, Protocol
 from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
@@ -32,6 +33,7 @@ class Operands(Protocol):
 
     slots: dict[Any, int]
     constant_addresses: dict[int, int]
+    aliases: dict[int, int]
 
     def root(self, value: Any) -> Any:
         """The operand or Buffer to which a field refers, with aliases resolved."""
@@ -70,6 +72,48 @@ class Schedule:
         self.pass_name = ""
         self.rewrites: list[Rewrite] = []
         self.root = operands.root
+        self._references: dict[Step, list[Any]] = {}
+        self._sizes: dict[Any, int] = {}
+
+    def references(self, step: Step) -> list[Any]:
+        """For each ADDRESS field that is not None, one after the other: its number, the operand,
+        Buffer or constant to which it refers, with aliases resolved, and the offset in that.
+
+        Computed once, for the last pass and the layout, when no field changes any more.
+        """
+        references = self._references.get(step)
+        if references is None:
+            references = self._references[step] = self._resolved(step)
+        return references
+
+    def _resolved(self, step: Step) -> list[Any]:
+        fields, aliases = step.fields, self.operands.aliases
+        references: list[Any] = []
+        for at, name in step.record.addresses:
+            value = fields[name]
+            if value is None:
+                continue
+            offset = 0
+            while type(value) is At:
+                offset += value.offset
+                value = value.base
+            if type(value) is BoundOperand:
+                value = aliases.get(value.index, value.index)
+            references += at, value, offset
+        return references
+
+    def roots(self, step: Step) -> list[Any]:
+        """The operands, Buffers and constants of `references`."""
+        return self.references(step)[1::3]
+
+    def size(self, root: Any) -> int:
+        """Bytes of an operand or Buffer."""
+        size = self._sizes.get(root)
+        if size is None:
+            is_buffer = type(root) is Buffer
+            size = root.length if is_buffer else byte_size(self.operands.bound(root))
+            self._sizes[root] = size
+        return size
 
     def report(self, scheduled: ScheduledStep, text: str) -> None:
         """Record a change to a step by the current pass."""

@@ -8,12 +8,10 @@ from collections.abc import Container, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from nnapi_shim.drivers.cpu.program.program import BESIDE, END
-from nnapi_shim.drivers.cpu.program.record import At, Buffer
+from nnapi_shim.drivers.cpu.program.record import Buffer
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
-from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
-from nnapi_shim.operations.declare import BoundOperand
 
 MAX_TILES = 7
 """Tiles of a small step, at most: more tiles occupy the threads alone."""
@@ -65,18 +63,12 @@ def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
     """Whether the steps of a chain have few tiles and at least MIN_BYTES of operands."""
     if steps[0].step.tiles > MAX_TILES:
         return False
-    roots = {
-        schedule.root(value)
-        for scheduled in steps
-        for _, name in scheduled.step.record.addresses
-        if isinstance(value := scheduled.step.fields[name], (BoundOperand, Buffer, At))
-    }
-    sizes = (_size(root, schedule) for root in roots if isinstance(root, (int, Buffer)))
-    return sum(sizes) >= MIN_BYTES
-
-
-def _size(root: Any, schedule: Schedule) -> int:
-    return root.length if isinstance(root, Buffer) else byte_size(schedule.operands.bound(root))
+    roots = {root for scheduled in steps for root in schedule.roots(scheduled.step)}
+    total = 0
+    for root in roots:
+        if type(root) is int or type(root) is Buffer:
+            total += schedule.size(root)
+    return total >= MIN_BYTES
 
 
 _Groups = list[list[_Unit]]
@@ -96,7 +88,7 @@ def run_parallel(schedule: Schedule) -> None:
         return
     slots, kept = schedule.operands.slots, schedule.kept
     sizes = {
-        root: 0 if root in slots else _size(root, schedule)
+        root: 0 if root in slots else schedule.size(root)
         for unit in units
         for root in unit.reads | unit.writes
     }
@@ -120,8 +112,7 @@ def _is_chain(schedule: Schedule) -> bool:
         if before is not None and before.link == END and step.tiles <= MAX_TILES:
             written = {schedule.root(before.step.fields[name]) for name in before.step.writes}
             written.discard(None)
-            fields, addresses = step.fields, step.record.addresses
-            if written.isdisjoint([schedule.root(fields[name]) for _, name in addresses]):
+            if written.isdisjoint(schedule.roots(step)):
                 return False
         before = scheduled
     return True
