@@ -33,15 +33,15 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     HALFWORD,
-    LONG,
-    POINTER,
-    VOID,
     WORD,
-    declaration,
+    constant,
     function,
     join,
+    lanes_before,
     load,
     long,
+    masked_load,
+    masked_store,
     pick,
     splat,
     store,
@@ -49,22 +49,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     vector,
 )
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
-
-
-def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
-    """The lanes of a mask from an address; 0 in the others, where nothing is read."""
-    name = f"llvm.masked.load.v{kind.count}f32.p0"
-    fn = declaration(builder.module, name, kind, [POINTER, WORD, mask.type, kind])
-    pointer, align = builder.inttoptr(address, POINTER), ir.Constant(WORD, 4)
-    return builder.call(fn, [pointer, align, mask, ir.Constant(kind, None)])
-
-
-def masked_store(builder: Any, value: Any, address: Any, mask: Any) -> None:
-    """The lanes of a mask to an address."""
-    name, kind = f"llvm.masked.store.v{value.type.count}f32.p0", value.type
-    fn = declaration(builder.module, name, VOID, [kind, POINTER, WORD, mask.type])
-    pointer = builder.inttoptr(address, POINTER)
-    builder.call(fn, [value, pointer, ir.Constant(WORD, 4), mask])
 
 
 class _Depthwise:
@@ -117,7 +101,7 @@ class _Depthwise:
         """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
         kind = vector(element, self.lanes * 32 // (16 if element is HALFWORD else 32))
         if self.mask is not None:
-            return [masked_load(self.builder, address, kind, self.mask)]
+            return [masked_load(self.builder, address, constant(kind, 0.0), self.mask, 4)]
         return [
             load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
             for v in range(self.vectors)
@@ -126,7 +110,7 @@ class _Depthwise:
     def store(self, value: Any, address: Any) -> None:
         """Store the channels of a pixel."""
         if self.mask is not None:
-            masked_store(self.builder, value, address, self.mask)
+            masked_store(self.builder, value, address, self.mask, 4)
         else:
             store(self.builder, value, address, self.element_bytes)
 
@@ -194,10 +178,7 @@ class _Float(_Depthwise):
         super().__init__(fn, tiling, variant)
         self.vectors = 1 if variant.few or variant.taps else tiling.channel_vectors
         if variant.few and tiling.masked:
-            builder, lanes = self.builder, self.lanes
-            numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
-            wanted = splat(builder, self.args["channels"], lanes)
-            self.mask = builder.icmp_signed("<", numbers, wanted)
+            self.mask = lanes_before(self.builder, self.args["channels"], self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, args = self.builder, self.args

@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.codegen.fused_add import (
     AdditionConstants,
     added,
     added_exactly,
-    constant,
+    number_of_block,
 )
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
@@ -32,13 +32,15 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     LONG,
-    POINTER,
     WORD,
-    declaration,
     join,
+    lanes_before,
     load,
     long,
+    masked_load,
+    masked_store,
     pick,
+    prefetch,
     splat,
     store,
     variable,
@@ -100,14 +102,12 @@ class Epilogue:
     def fetch(self) -> None:
         """Prefetch the addend, so that it is in the cache when the sums are complete."""
         builder, args = self.builder, self.args
-        name, lines = "llvm.prefetch.p0", -(-self.vectors * self.lanes * self.size // LINE)
-        fetch = declaration(builder.module, name, ir.VoidType(), [ir.PointerType()] + [WORD] * 3)
+        lines = -(-self.vectors * self.lanes * self.size // LINE)
         with builder.if_then(self._is_added(), likely=False):
             for m in range(self.rows):
                 row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
                 for line in range(lines):
-                    address = builder.inttoptr(builder.add(row, long(LINE * line)), POINTER)
-                    builder.call(fetch, [address, WORD(0), WORD(3), WORD(1)])
+                    prefetch(builder, builder.add(row, long(LINE * line)))
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish float32 sums."""
@@ -150,7 +150,7 @@ class Epilogue:
                     [own] = within(builder, [builder.load(slot)], self.low, self.high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
-                builder.store(constant(builder, args["addition"], name, FLOAT), bound)
+                builder.store(number_of_block(builder, args["addition"], name, FLOAT), bound)
         self.low, self.high = (builder.load(bound) for bound in bounds)
         return [[builder.load(slot) for slot in row] for row in slots]
 
@@ -316,17 +316,10 @@ class Epilogue:
             with otherwise:
                 self._store_partial(value, target, 1, args["columns"])
 
-    def _mask(self, builder: Any, count: Any, lanes: int) -> tuple[Any, str]:
-        """The first `count` lanes, and how LLVM calls vectors of so many elements."""
+    def _mask(self, builder: Any, count: Any, lanes: int) -> Any:
+        """The first `count` lanes."""
         # Lanes as wide as those of the store: LLVM uses such a mask directly.
-        number = LONG if self.is_float else BYTE
-        wanted = count if self.is_float else builder.trunc(count, BYTE)
-        mask = builder.icmp_signed(
-            "<",
-            ir.Constant(vector(number, lanes), list(range(lanes))),
-            splat(builder, wanted, lanes),
-        )
-        return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
+        return lanes_before(builder, count if self.is_float else builder.trunc(count, BYTE), lanes)
 
     def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
         """Load the first `count` lanes of a vector of elements, at most all of them."""
@@ -336,16 +329,8 @@ class Epilogue:
         is_partial = builder.icmp_signed("<", count, long(lanes))
         count = builder.select(is_partial, count, long(lanes))
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, lanes)
-            masked = declaration(
-                builder.module,
-                f"llvm.masked.load.{name}.p0",
-                kind,
-                [ir.PointerType(), WORD, mask.type, kind],
-            )
-            pointer = builder.inttoptr(address, ir.PointerType())
-            zeros = ir.Constant(kind, None)
-            return builder.call(masked, [pointer, ir.Constant(WORD, size), mask, zeros])
+            mask = self._mask(builder, count, lanes)
+            return masked_load(builder, address, ir.Constant(kind, None), mask, size)
         loaded = variable(builder, kind)
         builder.store(ir.Constant(kind, None), loaded)
         with builder.if_else(is_partial) as (then, otherwise):
@@ -363,15 +348,7 @@ class Epilogue:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, kind.count)
-            masked = declaration(
-                builder.module,
-                f"llvm.masked.store.{name}.p0",
-                ir.VoidType(),
-                [kind, ir.PointerType(), WORD, mask.type],
-            )
-            pointer = builder.inttoptr(address, ir.PointerType())
-            builder.call(masked, [value, pointer, ir.Constant(WORD, size), mask])
+            masked_store(builder, value, address, self._mask(builder, count, kind.count), size)
             return
         scratch = builder.ptrtoint(variable(builder, kind, value), LONG)
         with cgutils.for_range(builder, count) as loop:

@@ -18,6 +18,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
     clamp_integers,
+    constant,
     function,
     load,
     long,
@@ -31,7 +32,7 @@ from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
 OFFSETS = {name: 8 * at for at, name in enumerate(ADDITION.fields)}
 
 
-def constant(builder: Any, addition: Any, name: str, kind: Any) -> Any:
+def number_of_block(builder: Any, addition: Any, name: str, kind: Any) -> Any:
     """A number of the block, 32 bits of it."""
     return load(builder, builder.add(addition, long(OFFSETS[name])), kind, 4)
 
@@ -44,15 +45,15 @@ class AdditionConstants:
 
     def __init__(self, builder: Any, addition: Any, low: Any, high: Any, lanes: int) -> None:
         def splat_constant(name: str, kind: Any) -> Any:
-            return splat(builder, constant(builder, addition, name, kind), lanes)
+            return splat(builder, number_of_block(builder, addition, name, kind), lanes)
 
         self.own = low, high
-        self.limits = [constant(builder, addition, name, FLOAT) for name in ("low", "high")]
+        self.limits = [number_of_block(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.bounds = [splat(builder, bound, lanes) for bound in self.own]
         self.own_units = splat_constant("own_units", FLOAT)
         self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
-        ones = builder.shl(WORD(1), constant(builder, addition, "bits", WORD))
+        ones = builder.shl(WORD(1), number_of_block(builder, addition, "bits", WORD))
         self.confidence_mask = splat(builder, builder.sub(ones, WORD(WINDOW)), lanes)
 
 
@@ -107,16 +108,18 @@ def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
     kind, wide = vector(WORD, lanes), vector(LONG, lanes)
 
     def splat_word(name: str) -> Any:
-        return splat(builder, constant(builder, addition, name, WORD), lanes)
+        return splat(builder, number_of_block(builder, addition, name, WORD), lanes)
 
     def rounding_shift(value: Any, nudge: Any, away: Any, down: Any) -> Any:
         """As `rounded_twice` in fixed_point.py."""
-        negative = builder.ashr(value, ir.Constant(kind, [31] * lanes))
+        negative = builder.ashr(value, constant(kind, 31))
         total = builder.add(builder.add(value, nudge), builder.and_(negative, away))
         return builder.ashr(total, down)
 
     count = builder.udiv(builder.add(columns, long(lanes - 1)), long(lanes))
-    is_coarse = builder.icmp_signed("!=", constant(builder, addition, "is_coarse", WORD), WORD(0))
+    is_coarse = builder.icmp_signed(
+        "!=", number_of_block(builder, addition, "is_coarse", WORD), WORD(0)
+    )
     with cgutils.for_range(builder, count) as loop:
         first = builder.mul(loop.index, long(lanes))
         address = builder.add(sums, builder.shl(first, long(2)))
@@ -131,13 +134,13 @@ def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
         low_part = builder.mul(fine, splat_word("fine_low"))
         fine = builder.add(
             builder.mul(fine, splat_word("fine_high")),
-            builder.ashr(low_part, ir.Constant(kind, [10] * lanes)),
+            builder.ashr(low_part, constant(kind, 10)),
         )
-        two = ir.Constant(kind, [-2] * lanes)
+        two = constant(kind, -2)
         fine = rounding_shift(fine, splat_word("fine_nudge"), two, splat_word("fine_down"))
         total = builder.add(builder.mul(coarse, splat_word("coarse")), fine)
         product = builder.mul(builder.sext(total, wide), builder.sext(splat_word("mantissa"), wide))
-        product = builder.trunc(builder.ashr(product, ir.Constant(wide, [30] * lanes)), kind)
+        product = builder.trunc(builder.ashr(product, constant(wide, 30)), kind)
         result = rounding_shift(product, *[splat_word(name) for name in ("nudge", "away", "down")])
         store(builder, builder.add(result, splat_word("zero_point")), address, 4)
     builder.ret_void()

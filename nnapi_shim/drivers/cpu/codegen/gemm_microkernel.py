@@ -17,9 +17,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
@@ -227,15 +227,17 @@ def tile(
     adds: bool | None = None,
     halves: bool = False,
 ) -> Any:
-    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
+    """A function of kernels that runs the micro-kernel with as many vectors as `columns` asks for.
 
     It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
     about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
     vector of half the size where that is enough, and the words are not many.
     """
     names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
+    words = [types.int64] * (len(ARGUMENTS) + len(ADDEND_ARGUMENTS) * (adds is not None))
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    @emits(types.void(*words, types.float32, types.float32))
+    def run(builder: Any, *arguments: Any) -> None:
         columns = arguments[ARGUMENTS.index("columns")]
         for vectors in range(1, tiling.vectors + 1):
             fits = builder.icmp_signed(">", columns, long(tiling.lanes * (vectors - 1)))
@@ -256,7 +258,6 @@ def tile(
                                 call(builder, arguments, vectors, False, halves)
                             with whole:
                                 call(builder, arguments, vectors, False)
-        return context.get_dummy_value()
 
     def has_many(builder: Any, arguments: Any) -> Any:
         taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
@@ -277,20 +278,4 @@ def tile(
             tile.write()
         builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 
-    @intrinsic
-    def run(
-        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
-
-    @intrinsic
-    def run_adding(
-        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, output_flip, addend, addend_stride, addition, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(ARGUMENTS + ADDEND_ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
-
-    return run if adds is None else run_adding
+    return run

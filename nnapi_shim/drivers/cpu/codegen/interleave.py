@@ -13,8 +13,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
@@ -68,16 +68,12 @@ GROUPS_TOGETHER = 4
 """Groups of outputs that share the loaded weights."""
 
 
-@intrinsic
-def interleave_buffer(typing_context):
+@emits(types.int64())
+def interleave_buffer(builder: Any) -> Any:
     """Address of INTERLEAVED_WORDS words on the stack, the same at every call in a kernel."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
-        block.align = 64
-        return builder.ptrtoint(block, LONG)
-
-    return types.int64(), generate
+    block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
+    block.align = 64
+    return builder.ptrtoint(block, LONG)
 
 
 def _shuffle(builder: Any, a: Any, b: Any, order: Any) -> Any:
@@ -274,32 +270,27 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
 
 
 def interleaver(tiling: Tiling) -> Any:
-    """A numba function of the arguments INTERLEAVE_ARGUMENTS."""
+    """A function of kernels with the arguments INTERLEAVE_ARGUMENTS."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    @emits(types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)))
+    def interleave(builder: Any, *arguments: Any) -> None:
         kinds = [LONG] * len(INTERLEAVE_ARGUMENTS)
         fn, is_new = function(builder.module, f"nnk_interleave_{tiling.group}", kinds)
         if is_new:
             _Interleaver(fn, tiling).write()
         builder.call(fn, arguments)
-        return context.get_dummy_value()
-
-    @intrinsic
-    def interleave(
-        typing_context, row0, row1, row2, row3, step0, step1, step2, step3, runs, length, source,
-        offsets_out, target_step, target, flip, zero, order,
-    ):  # fmt: skip
-        return types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)), generate
 
     return interleave
 
 
 def blocks(tiling: Tiling) -> Any:
-    """A numba function of the arguments BLOCK_ARGUMENTS, low and high."""
+    """A function of kernels with the arguments BLOCK_ARGUMENTS, low and high."""
+    words, bounds = [types.int64] * len(BLOCK_ARGUMENTS), [types.float32] * 2
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        args = dict(zip(BLOCK_ARGUMENTS, arguments[: len(BLOCK_ARGUMENTS)], strict=True))
-        bounds = arguments[len(BLOCK_ARGUMENTS) :]
+    @emits(types.void(*words, *bounds))
+    def run(builder: Any, *arguments: Any) -> None:
+        *words, low, high = arguments
+        args = dict(zip(BLOCK_ARGUMENTS, words, strict=True))
         rest = builder.and_(args["groups"], long(GROUPS_TOGETHER - 1))
         done = builder.sub(args["groups"], rest)
         for together, first, count in ((GROUPS_TOGETHER, long(0), done), (1, done, rest)):
@@ -314,15 +305,6 @@ def blocks(tiling: Tiling) -> Any:
                 for name in ("interleaved", "output"):
                     step = builder.mul(first, args[f"{name}_step"])
                     part[name] = builder.add(args[name], step)
-                builder.call(fn, [*part.values(), *bounds])
-        return context.get_dummy_value()
-
-    @intrinsic
-    def run(
-        typing_context, interleaved, offsets, taps, panel, weights, groups, interleaved_step,
-        output, output_step, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(BLOCK_ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
+                builder.call(fn, [*part.values(), low, high])
 
     return run

@@ -10,8 +10,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes
 from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
@@ -160,23 +160,16 @@ def transposed(element: Any, side: int) -> Emitter:
 
 
 def lines_of(*levels: tuple[int, Emitter]) -> Any:
-    """An intrinsic (x, y, lines, x_line, y_line, count, x_next, y_next, x_step, y_step): lines of
-    `count` elements, of which each next one lies x_next and y_next bytes on.
+    """A function of kernels (x, y, lines, x_line, y_line, count, x_next, y_next, x_step, y_step):
+    lines of `count` elements, of which each next one lies x_next and y_next bytes on.
 
     levels: how many elements a block has, and its emitter. The first that fits into a line is
     taken, or else the last; the last block of a line reaches back.
     """
 
-    @intrinsic
-    def through(
-        typing_context: Any, x: Any, y: Any, lines: Any, x_line: Any, y_line: Any, count: Any,
-        x_next: Any, y_next: Any, x_step: Any, y_step: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _level(builder, levels, arguments)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 10), generate
+    @emits(types.void(*[types.int64] * 10))
+    def through(builder: Any, *arguments: Any) -> None:
+        _level(builder, levels, arguments)
 
     return through
 

@@ -28,6 +28,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
     clamp_integers,
+    constant,
     function,
     load,
     long,
@@ -118,7 +119,7 @@ def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) 
     """
     kind = sums[0].type
     zero, bits, confidence_mask = (
-        ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
+        constant(kind, value) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
     results: list[Any] = []
     confidence: Any = None
@@ -196,7 +197,7 @@ def _exact_function(module: Any, lanes: int) -> Any:
     builder = ir.IRBuilder(fn.append_basic_block("entry"))
     sums, count, zero_point, *arrays = fn.args
     kind = vector(WORD, lanes)
-    limit, least, one = (ir.Constant(kind, [x] * lanes) for x in (LIMIT, -LIMIT, 1))
+    limit, least, one = (constant(kind, x) for x in (LIMIT, -LIMIT, 1))
     with cgutils.for_range(builder, count) as loop:
         offset = builder.mul(loop.index, long(4 * lanes))
         address = builder.add(sums, offset)
@@ -219,15 +220,14 @@ def _exact_function(module: Any, lanes: int) -> Any:
 def _sign_extend_lanes(builder: Any, words: Any) -> list[Any]:
     """Even and odd lanes in 64 bits each."""
     pairs = builder.bitcast(words, vector(LONG, words.type.count // 2))
-    by_word = ir.Constant(pairs.type, [32] * pairs.type.count)
+    by_word = constant(pairs.type, 32)
     return [builder.ashr(builder.shl(pairs, by_word), by_word), builder.ashr(pairs, by_word)]
 
 
 def _multiply_exact(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
     """RDPOT(SRDHM(total << e+, M), e-) in 64 bits."""
     zero, one, thirty, half, merged = (
-        ir.Constant(total.type, [value] * total.type.count)
-        for value in (0, 1, 30, 1 << 30, 1 << 31)
+        constant(total.type, value) for value in (0, 1, 30, 1 << 30, 1 << 31)
     )
     bits = builder.sub(thirty, exponent)
     addend = builder.shl(one, bits)

@@ -9,8 +9,9 @@ from typing import Any
 
 from llvmlite import ir
 
-BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-FLOAT, VOID, POINTER = ir.FloatType(), ir.VoidType(), ir.PointerType()
+BIT, BYTE, HALFWORD, WORD, LONG = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+HALF, FLOAT, DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
+VOID, POINTER = ir.VoidType(), ir.PointerType()
 
 
 def vector(element: Any, lanes: int) -> Any:
@@ -21,6 +22,16 @@ def vector(element: Any, lanes: int) -> Any:
 def long(value: int) -> Any:
     """A constant of 64 bits."""
     return ir.Constant(LONG, value)
+
+
+def constant(kind: Any, value: Any) -> Any:
+    """A constant of a type: of a vector, in every lane."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
+def with_lanes_of(kind: Any, element: Any) -> Any:
+    """The element, or a vector of as many as the type `kind` has lanes."""
+    return vector(element, kind.count) if isinstance(kind, ir.VectorType) else element
 
 
 def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, bool]:
@@ -36,10 +47,26 @@ def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, boo
     return made, True
 
 
-def declaration(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
-    """Declaration of an LLVM intrinsic under its full name."""
-    declared = module.globals.get(name)
-    return declared or ir.Function(module, ir.FunctionType(result, arguments), name)
+def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """Call an LLVM intrinsic by its full name, or a function of the C library."""
+    declared = builder.module.globals.get(name)
+    if declared is None:
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        declared = ir.Function(builder.module, kind, name)
+    return builder.call(declared, arguments)
+
+
+def call_same(builder: Any, name: str, *arguments: Any) -> Any:
+    """Call an LLVM intrinsic, by its name without a type, whose result has the arguments' type."""
+    kind = arguments[0].type
+    return call(builder, f"{name}.{_type_name(kind)}", kind, *arguments)
+
+
+def _type_name(kind: Any) -> str:
+    """As LLVM has it in the names of intrinsics: f32, v8i16."""
+    if isinstance(kind, ir.VectorType):
+        return f"v{kind.count}{_type_name(kind.element)}"
+    return kind.intrinsic_name
 
 
 def variable(builder: Any, kind: Any, value: Any = None) -> Any:
@@ -61,6 +88,35 @@ def load(builder: Any, address: Any, kind: Any, align: int) -> Any:
 def store(builder: Any, value: Any, address: Any, align: int) -> None:
     """Store to an address."""
     builder.store(value, builder.inttoptr(address, POINTER)).align = align
+
+
+def lanes_before(builder: Any, count: Any, lanes: int) -> Any:
+    """The mask of the first `count` lanes; its lanes are as wide as the integer `count`."""
+    numbers = ir.Constant(vector(count.type, lanes), [*range(lanes)])
+    return builder.icmp_signed("<", numbers, splat(builder, count, lanes))
+
+
+def masked_load(builder: Any, address: Any, fill: Any, mask: Any, align: int) -> Any:
+    """The lanes of a mask from an address; those of `fill` elsewhere, where nothing is read."""
+    pointer = builder.inttoptr(address, POINTER)
+    name = f"llvm.masked.load.{_type_name(fill.type)}.p0"
+    return call(builder, name, fill.type, pointer, WORD(align), mask, fill)
+
+
+def masked_store(builder: Any, value: Any, address: Any, mask: Any, align: int) -> None:
+    """The lanes of a mask to an address."""
+    pointer = builder.inttoptr(address, POINTER)
+    name = f"llvm.masked.store.{_type_name(value.type)}.p0"
+    call(builder, name, VOID, value, pointer, WORD(align), mask)
+
+
+def prefetch(builder: Any, address: Any, writes: bool = False, locality: int = 3) -> None:
+    """Prefetch a cache line, to be read or written; the address need not be valid.
+
+    locality: 3 for the first-level cache, 2 for the second-level one.
+    """
+    pointer = builder.inttoptr(address, POINTER)
+    call(builder, "llvm.prefetch.p0", VOID, pointer, WORD(int(writes)), WORD(locality), WORD(1))
 
 
 def splat(builder: Any, value: Any, lanes: int) -> Any:

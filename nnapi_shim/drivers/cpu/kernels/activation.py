@@ -6,7 +6,6 @@ where the reference does; functions of one number through a table of all 256 res
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.broadcasting import nothing, pairwise, without_constants
 from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
@@ -28,12 +27,13 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     scaled_short,
     tanh_32,
 )
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, clamp, multiply32
 from nnapi_shim.drivers.cpu.codegen.simd import (
     F32,
     elementwise_kernel,
     mapping,
-    scalar_function_of_two,
+    scalar_function,
     vector_loop,
 )
 from nnapi_shim.drivers.cpu.lowering.activation import (
@@ -94,7 +94,7 @@ def elu_of(x: F32, alpha: F32) -> F32:
     return x.select_below(0.0, 0.0, x) + low.select_below(0.0, low, 0.0)
 
 
-run_elu, elu = mapping(elu_of), scalar_function_of_two(elu_of)
+run_elu, elu = mapping(elu_of), scalar_function(elu_of, operands=2)
 
 
 @kernel(ELU)
@@ -115,28 +115,21 @@ def elu_f16(a, tile):
     return 0
 
 
-@intrinsic
-def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
+@emits(types.void(*[types.int64] * 3, *[types.float32] * 4))
+def run_gelu(builder, x, y, count, *parameters):
     """As a `mapping` of four parameters; every product and sum is rounded. Of the clamps of MUL and
     ADD one is left: see `is_ordinary` in passes/graph/fuse_gelu.py.
     """
 
-    def generate(context, builder, signature, arguments):
-        x, y, count, *numbers = arguments
+    def body(position):
+        cubic, inner, one, half = map(position.broadcast, parameters)
+        value = position.load(x)
+        cube = value * value * value
+        share = tanh_of((value + cube * cubic) * inner)
+        product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
+        position.store(y, product * half)
 
-        def body(position):
-            cubic, inner, one, half = map(position.broadcast, numbers)
-            value = position.load(x)
-            cube = value * value * value
-            share = tanh_of((value + cube * cubic) * inner)
-            product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
-            position.store(y, product * half)
-
-        vector_loop(builder, count, body)
-        return context.get_dummy_value()
-
-    numbers = [types.int64] * 3 + [types.float32] * 4
-    return types.void(*numbers), generate
+    vector_loop(builder, count, body)
 
 
 @kernel(GELU)

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import Finish, Source, Target, Weights
@@ -18,9 +16,10 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     WIDE,
     pixels,
 )
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
-from nnapi_shim.drivers.cpu.codegen.vector import POINTER, VOID, WORD, declaration
+from nnapi_shim.drivers.cpu.codegen.vector import prefetch
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
@@ -31,19 +30,8 @@ MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
 
-@intrinsic
-def prefetch(typing_context, address):
-    """Prefetch a cache line into the second-level cache; the address need not be valid."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        read, second_level, values = (ir.Constant(WORD, hint) for hint in (0, 2, 1))
-        name, kinds = "llvm.prefetch.p0", [POINTER, WORD, WORD, WORD]
-        declared = declaration(builder.module, name, VOID, kinds)
-        pointer = builder.inttoptr(arguments[0], POINTER)
-        builder.call(declared, [pointer, read, second_level, values])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+prefetch_far = emits(types.void(types.int64))(lambda b, address: prefetch(b, address, locality=2))
+"""Prefetch a cache line into the second-level cache; the address need not be valid."""
 
 
 @helper
@@ -61,7 +49,7 @@ def prefetch_rows(address, rows, row_bytes, length):
     """Prefetch `length` bytes of several rows."""
     for _ in range(rows):
         for at in range(address, address + length, CACHE_LINE):
-            prefetch(at)
+            prefetch_far(at)
         address += row_bytes
 
 

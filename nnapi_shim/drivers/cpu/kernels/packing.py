@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     f32,
@@ -47,16 +47,11 @@ from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
-@intrinsic
-def centered(typing_context, value, flip, zero):
-    """int8(value xor flip) - zero as an int16, in integers no wider than that: uint8, int64 x 2."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value, flip, zero = arguments
-        signed = builder.xor(value, builder.trunc(flip, BYTE))
-        return builder.sub(builder.sext(signed, HALFWORD), builder.trunc(zero, HALFWORD))
-
-    return types.int16(types.uint8, types.int64, types.int64), generate
+@emits(types.int16(types.uint8, types.int64, types.int64))
+def centered(builder: Any, value: Any, flip: Any, zero: Any) -> Any:
+    """int8(value xor flip) - zero, in integers no wider than the result."""
+    signed = builder.xor(value, builder.trunc(flip, BYTE))
+    return builder.sub(builder.sext(signed, HALFWORD), builder.trunc(zero, HALFWORD))
 
 
 @helper
@@ -313,17 +308,12 @@ def _row_sums(name: str, row_sum: Any) -> Any:
     return kernel(ROW_SUMS)(row_sums)
 
 
-@intrinsic
-def _sum_of_16_bytes(typing_context, address, flip):
+@emits(types.int64(types.int64, types.int64))
+def _sum_of_16_bytes(builder: Any, address: Any, flip: Any) -> Any:
     """The sum of 16 bytes xor flip."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, flip = arguments
-        value = load(builder, address, vector(BYTE, 16), 1)
-        value = builder.xor(value, splat(builder, builder.trunc(flip, BYTE), 16))
-        return ISA.sum_of_16_bytes(builder, value)
-
-    return types.int64(types.int64, types.int64), generate
+    value = load(builder, address, vector(BYTE, 16), 1)
+    value = builder.xor(value, splat(builder, builder.trunc(flip, BYTE), 16))
+    return ISA.sum_of_16_bytes(builder, value)
 
 
 @helper

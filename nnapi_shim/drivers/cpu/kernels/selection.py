@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
@@ -23,13 +23,14 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition
+from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition, across_lanes
 from nnapi_shim.drivers.cpu.codegen.vector import (
+    BIT,
     FLOAT,
     WORD,
-    declaration,
+    call,
+    constant,
     long,
-    pick,
     splat,
     vector,
 )
@@ -37,7 +38,6 @@ from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 HIGHEST = np.int32(2**31 - 1)
-QUADWORD = ir.IntType(64)
 
 read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], WRITE["i32"]
 
@@ -109,43 +109,32 @@ def largest_integer(element):
     return largest
 
 
-@intrinsic
-def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
+@emits(types.int32(types.int64, types.int64, types.int32))
+def short_float_row(builder: Any, x: Any, length: Any, flip: Any) -> Any:
     """ARGMAX of a row float32[length] at x, length <= SHORT_ROW: the whole row in two vectors."""
+    lanes, one_bit_per_lane, word = TILING.lanes, ir.IntType(TILING.lanes), ir.IntType(64)
+    kind, flips = vector(FLOAT, lanes), splat(builder, flip, lanes)
+    count = splat(builder, builder.trunc(length, WORD), lanes)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, length, flip = arguments
-        lanes = TILING.lanes
-        kind, flips = vector(FLOAT, lanes), splat(builder, flip, lanes)
-        count = splat(builder, builder.trunc(length, WORD), lanes)
-        most, parts = ir.Constant(kind, [-math.inf] * lanes), []
-        for first in (0, lanes):
-            numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
-            mask = builder.icmp_signed("<", numbers, count)
-            bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
-            parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
-            most = _larger(builder, parts[-1], most)
-        while lanes > 1:
-            lanes //= 2
-            halves = (pick(builder, most, range(at, at + lanes)) for at in (0, lanes))
-            most = _larger(builder, *halves)
-        best = splat(builder, builder.extract_element(most, ir.Constant(WORD, 0)), TILING.lanes)
-        wide = ir.IntType(TILING.lanes)
-        matches = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
-        low, high = (builder.zext(it, QUADWORD) for it in matches)
-        all_found = builder.or_(low, builder.shl(high, long(TILING.lanes)))
-        is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), wide)
-        first_is_nan = builder.zext(builder.and_(is_nan, ir.Constant(wide, 1)), QUADWORD)
-        zeros = declaration(builder.module, "llvm.cttz.i64", QUADWORD, [QUADWORD, ir.IntType(1)])
-        some = [builder.or_(all_found, first_is_nan), ir.Constant(ir.IntType(1), 0)]
-        return builder.trunc(builder.call(zeros, some), WORD)
+    def larger(x: Any, most: Any) -> Any:
+        """The larger of each; x may be NaN, which is passed over."""
+        return builder.select(builder.fcmp_ordered(">", x, most), x, most)
 
-    return types.int32(types.int64, types.int64, types.int32), generate
-
-
-def _larger(builder: Any, x: Any, most: Any) -> Any:
-    """The larger of each, where x may be NaN, which is passed over."""
-    return builder.select(builder.fcmp_ordered(">", x, most), x, most)
+    most, parts = constant(kind, -math.inf), []
+    for first in (0, lanes):
+        numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
+        mask = builder.icmp_signed("<", numbers, count)
+        bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
+        parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
+        most = larger(parts[-1], most)
+    best = splat(builder, across_lanes(builder, most, larger), lanes)
+    matches = [builder.fcmp_ordered("==", part, best) for part in parts]
+    low, high = (builder.zext(builder.bitcast(x, one_bit_per_lane), word) for x in matches)
+    equal_to_best = builder.or_(low, builder.shl(high, long(lanes)))
+    is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), one_bit_per_lane)
+    first_is_nan = builder.zext(builder.and_(is_nan, one_bit_per_lane(1)), word)
+    wanted = builder.or_(equal_to_best, first_is_nan)
+    return builder.trunc(call(builder, "llvm.cttz.i64", word, wanted, BIT(0)), WORD)
 
 
 def arg_rows(variant, size, element, largest):

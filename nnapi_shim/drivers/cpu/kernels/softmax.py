@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
@@ -22,6 +21,7 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     shift_right_unsigned,
     wrapped_32,
 )
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.logarithm import log
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
@@ -62,41 +62,31 @@ read_byte_back = READ_BACK["u8"]
 read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
-@intrinsic
-def largest_key(typing_context: Any, x: Any, count: Any) -> Any:
+@emits(types.int32(types.int64, types.int64))
+def largest_key(builder: Any, x: Any, count: Any) -> Any:
     """The largest `ordered` of float32[count] at x."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def body(position: LoopPosition, most: Any) -> Any:
-            bits = position.load(arguments[0], -np.inf).bits()
-            return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(I32(builder, most)).value
+    def body(position: LoopPosition, most: Any) -> Any:
+        bits = position.load(x, -np.inf).bits()
+        return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(I32(builder, most)).value
 
-        def join(a: Any, b: Any) -> Any:
-            return I32(builder, a).largest(I32(builder, b)).value
+    def join(a: Any, b: Any) -> Any:
+        return I32(builder, a).largest(I32(builder, b)).value
 
-        return vector_loop(builder, arguments[1], body, (WORD, int(LOWEST), join), chains=2)
-
-    return types.int32(types.int64, types.int64), generate
+    return vector_loop(builder, count, body, (WORD, int(LOWEST), join), chains=2)
 
 
-@intrinsic
-def powers(typing_context: Any, x: Any, y: Any, count: Any, most: Any, beta: Any) -> Any:
+@emits(types.float32(*[types.int64] * 3, types.float32, types.float32))
+def powers(builder: Any, x: Any, y: Any, count: Any, most: Any, beta: Any) -> Any:
     """float32[count] at y = e^((x - most) * beta); their sum."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, y, count, most, beta = arguments
+    def body(position: LoopPosition, total: Any) -> Any:
+        distance = position.load(x) - position.broadcast(most)
+        power = exp_negative_of(distance * position.broadcast(beta))
+        position.store(y, power)
+        return builder.fadd(total, position.select(power, 0.0).value)
 
-        def body(position: LoopPosition, total: Any) -> Any:
-            power = exp_negative_of(
-                (position.load(x) - position.broadcast(most)) * position.broadcast(beta)
-            )
-            position.store(y, power)
-            return builder.fadd(total, position.select(power, 0.0).value)
-
-        return vector_loop(builder, count, body, (FLOAT, 0.0, builder.fadd))
-
-    arguments = [types.int64] * 3 + [types.float32] * 2
-    return types.float32(*arguments), generate
+    return vector_loop(builder, count, body, (FLOAT, 0.0, builder.fadd))
 
 
 multiply_all = mapping(lambda x, share: x * share)

@@ -13,24 +13,21 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
-    POINTER,
-    VOID,
-    WORD,
-    declaration,
     function,
     load,
     long,
+    prefetch,
     store,
     variable,
     vector,
@@ -60,82 +57,77 @@ def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
     return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
 
 
-@intrinsic
-def transform_input(typing_context, patch, row_step, pixel_step, vectors, output, plane):
+def _not_inlined(name: str, signature: Any) -> Any:
+    """As `emits`, of a function that the compiler does not inline."""
+
+    def register(write: Any) -> Any:
+        @emits(signature)
+        def call(builder: Any, *arguments: Any) -> None:
+            fn, is_new = function(builder.module, name, [value.type for value in arguments])
+            if is_new:
+                inner = ir.IRBuilder(fn.append_basic_block("entry"))
+                write(inner, *fn.args)
+                inner.ret_void()
+            builder.call(fn, arguments)
+
+        return call
+
+    return register
+
+
+@_not_inlined("nnk_winograd_input", types.void(*[types.int64] * 6))
+def transform_input(
+    builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any, plane: Any
+) -> None:
     """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
+    kind = vector(FLOAT, LANES)
 
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        patch, row_step, pixel_step, vectors, output, plane = args
-        kind = vector(FLOAT, LANES)
-        with cgutils.for_range(builder, vectors) as loop:
-            offset = builder.mul(loop.index, long(4 * LANES))
+    def address(base: Any, step: Any, count: int) -> Any:
+        return builder.add(base, builder.mul(step, long(count)))
 
-            def address(base: Any, step: Any, count: int) -> Any:
-                return builder.add(base, builder.mul(step, long(count)))
-
-            first = builder.add(patch, offset)
-            rows = [address(first, row_step, n) for n in range(4)]
-            grid = [
-                [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)]
-                for row in rows
-            ]
-            target = builder.add(output, offset)
-            columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
-            for n, row in enumerate(zip(*columns, strict=True)):
-                for m, value in enumerate(_input_sums(builder, row)):
-                    store(builder, value, address(target, plane, 4 * n + m), 4)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "nnk_winograd_input", [LONG] * 6, arguments, write)
-
-    return types.void(*[types.int64] * 6), generate
+    with cgutils.for_range(builder, vectors) as loop:
+        offset = builder.mul(loop.index, long(4 * LANES))
+        first = builder.add(patch, offset)
+        rows = [address(first, row_step, n) for n in range(4)]
+        grid = [
+            [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)] for row in rows
+        ]
+        target = builder.add(output, offset)
+        columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
+        for n, row in enumerate(zip(*columns, strict=True)):
+            for m, value in enumerate(_input_sums(builder, row)):
+                store(builder, value, address(target, plane, 4 * n + m), 4)
 
 
-@intrinsic
-def transform_output(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
-    """The output transform: 2x2 outputs of 16 rows of sums. flag: an int64, 0 if all are finite."""
+@_not_inlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
+def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *arguments: Any) -> None:
+    """The output transform: 2x2 outputs of 16 rows of sums.
 
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        sums, plane, vectors = args[:3]
-        outputs, flag, low, high = args[3:7], *args[7:]
-        kind = vector(FLOAT, LANES)
-        zeros = ir.Constant(kind, None)
-        check = variable(builder, kind, zeros)
-        with cgutils.for_range(builder, vectors) as loop:
-            offset = builder.mul(loop.index, long(4 * LANES))
-            first = builder.add(sums, offset)
-            points = [
-                load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
-                for n in range(POINTS)
-            ]
-            columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-            values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
-            for value in values:
-                zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
-                builder.store(zero, check)
-            finished = within(builder, values, low, high)
-            for value, output in zip(finished, outputs, strict=True):
-                store(builder, value, builder.add(output, offset), 4)
-        lanes = builder.bitcast(
-            builder.fcmp_unordered("uno", builder.load(check), zeros), ir.IntType(LANES)
-        )
-        store(builder, builder.zext(lanes, LONG), flag, 8)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [LONG] * 8 + [FLOAT] * 2
-        return _call(builder, "nnk_winograd_output", kinds, arguments, write)
-
-    return types.void(*[types.int64] * 8, types.float32, types.float32), generate
-
-
-def _call(builder: Any, name: str, kinds: Sequence[Any], arguments: Any, write: Any) -> Any:
-    """Call a function whose body is write(builder, arguments)."""
-    fn, is_new = function(builder.module, name, kinds)
-    if is_new:
-        inner = ir.IRBuilder(fn.append_basic_block("entry"))
-        write(inner, fn.args)
-        inner.ret_void()
-    return builder.call(fn, arguments)
+    arguments: addresses of the four outputs, the address of an int64 that becomes 0 if all are
+    finite, low and high.
+    """
+    *outputs, flag, low, high = arguments
+    kind = vector(FLOAT, LANES)
+    zeros = ir.Constant(kind, None)
+    check = variable(builder, kind, zeros)
+    with cgutils.for_range(builder, vectors) as loop:
+        offset = builder.mul(loop.index, long(4 * LANES))
+        first = builder.add(sums, offset)
+        points = [
+            load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
+            for n in range(POINTS)
+        ]
+        columns = [_output_sums(builder, points[n::4]) for n in range(4)]
+        values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
+        for value in values:
+            zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
+            builder.store(zero, check)
+        finished = within(builder, values, low, high)
+        for value, output in zip(finished, outputs, strict=True):
+            store(builder, value, builder.add(output, offset), 4)
+    is_nan = builder.fcmp_unordered("uno", builder.load(check), zeros)
+    lanes = builder.bitcast(is_nan, ir.IntType(LANES))
+    store(builder, builder.zext(lanes, LONG), flag, 8)
 
 
 @helper
@@ -284,24 +276,9 @@ def _write(output, at, step, values):
     output[at + 3 * step] = values[3]
 
 
-def _prefetch(writes: bool) -> Any:
-    """Asks for the line of the cache at an address, to be read or written."""
-
-    @intrinsic
-    def prefetch(typing_context, address):
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kinds = [POINTER, WORD, WORD, WORD]
-            fn = declaration(builder.module, "llvm.prefetch.p0", VOID, kinds)
-            pointer = builder.inttoptr(arguments[0], POINTER)
-            builder.call(fn, [pointer, *(ir.Constant(WORD, n) for n in (int(writes), 3, 1))])
-            return context.get_dummy_value()
-
-        return types.void(types.int64), generate
-
-    return prefetch
-
-
-prefetch_to_read, prefetch_to_write = _prefetch(False), _prefetch(True)
+_of_address = emits(types.void(types.int64))
+prefetch_to_read = _of_address(lambda builder, address: prefetch(builder, address))
+prefetch_to_write = _of_address(lambda builder, address: prefetch(builder, address, writes=True))
 
 
 @helper

@@ -12,8 +12,10 @@ from llvmlite import ir
 from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
+    call,
+    call_same,
     clamp_integers,
-    declaration,
+    constant,
     join,
     pick,
     vector,
@@ -42,9 +44,7 @@ class Portable:
         """X * y + total on vectors of float32, rounded once where the tier is `fused`."""
         if not self.tier.fused:
             return builder.fadd(builder.fmul(x, y), total)
-        kind = x.type
-        fma = declaration(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
-        return builder.call(fma, [x, y, total])
+        return call_same(builder, "llvm.fma", x, y, total)
 
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """Total plus pairs of products of int16: <n x i32>, <2n x i16>, <2n x i16> -> <n x i32>."""
@@ -76,8 +76,8 @@ class Portable:
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """The sum of <16 x i8>, unsigned, as an i64."""
         wide = vector(WORD, 16)
-        add = declaration(builder.module, "llvm.vector.reduce.add.v16i32", WORD, [wide])
-        return builder.zext(builder.call(add, [builder.zext(value, wide)]), LONG)
+        total = call(builder, "llvm.vector.reduce.add.v16i32", WORD, builder.zext(value, wide))
+        return builder.zext(total, LONG)
 
     # Conversions
 
@@ -88,10 +88,10 @@ class Portable:
         """
         lanes = value.type.count
         # A number this large has no bits behind the point.
-        magic = ir.Constant(value.type, [1.5 * 2.0**23] * lanes)
+        magic = constant(value.type, 1.5 * 2.0**23)
         whole = builder.fsub(builder.fadd(value, magic), magic)
-        name, kind = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32", vector(WORD, lanes)
-        return builder.call(declaration(builder.module, name, kind, [value.type]), [whole])
+        name = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32"
+        return call(builder, name, vector(WORD, lanes), whole)
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """The elements of two vectors, saturated to half their size, as one vector.
@@ -100,10 +100,8 @@ class Portable:
         """
         count, bits = a.type.count, a.type.element.width
         kind = vector(ir.IntType(bits // 2), count)
-        low, high = (
-            ir.Constant(a.type, [bound] * count)
-            for bound in (-(2 ** (bits // 2 - 1)), 2 ** (bits // 2 - 1) - 1)
-        )
+        limit = 2 ** (bits // 2 - 1)
+        low, high = constant(a.type, -limit), constant(a.type, limit - 1)
         parts = [clamp_integers(builder, x, low, high) for x in (a, b)]
         return join(builder, [builder.trunc(x, kind) for x in parts])
 

@@ -11,7 +11,8 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     HALFWORD,
     LONG,
     WORD,
-    declaration,
+    call,
+    constant,
     load,
     long,
     pick,
@@ -21,12 +22,6 @@ from nnapi_shim.drivers.cpu.isa import x86
 
 ALL_LANES, CURRENT_ROUNDING = ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)
 """Operands of AVX-512: a mask that excludes nothing, and the rounding mode of the processor."""
-
-
-def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """A call of an intrinsic by its full name."""
-    kinds = [argument.type for argument in arguments]
-    return builder.call(declaration(builder.module, name, result, kinds), arguments)
 
 
 class V2(Portable):
@@ -47,7 +42,7 @@ class V2(Portable):
         lanes = total.type.count
         halfwords = vector(HALFWORD, 2 * lanes)
         pairs = call(builder, self.byte_pairs_name, halfwords, x, y)
-        return self.dot_pairs(builder, total, pairs, ir.Constant(halfwords, [1] * 2 * lanes))
+        return self.dot_pairs(builder, total, pairs, constant(halfwords, 1))
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """PSADBW with 0."""
@@ -83,7 +78,7 @@ class V2(Portable):
         bits = [value]
         for _ in range(3):
             bits.append(builder.add(bits[-1], bits[-1]))
-        low = builder.and_(value, splat_byte(15, self.lookup_bytes))
+        low = builder.and_(value, constant(value.type, 15))
         return self._entries(builder, table, low, bits, 0)
 
     def _entries(self, builder: Any, table: Any, low: Any, bits: Sequence[Any], number: int) -> Any:
@@ -91,17 +86,16 @@ class V2(Portable):
 
         low: the lower four bits. bits: vectors whose top bits are upper bits, highest first.
         """
-        lanes = self.lookup_bytes
         if not bits:
             address = builder.add(table, long(16 * number))
             entries = load(builder, address, vector(BYTE, 16), 1)
-            part = pick(builder, entries, [*range(16)] * (lanes // 16))
+            part = pick(builder, entries, [*range(16)] * (self.lookup_bytes // 16))
             return call(builder, self.lookup_name, part.type, part, low)
         highest, *others = bits
         clear, is_set = (
             self._entries(builder, table, low, others, 2 * number + bit) for bit in (0, 1)
         )
-        negative = builder.icmp_signed("<", highest, splat_byte(0, lanes))
+        negative = builder.icmp_signed("<", highest, constant(highest.type, 0))
         return builder.select(negative, is_set, clear)
 
 
@@ -159,11 +153,6 @@ class V4(V3):
         indices = load(builder, order_address, words.type, 4)
         name = "llvm.x86.avx512.permvar.si.512"
         return call(builder, name, words.type, words, indices)
-
-
-def splat_byte(value: int, lanes: int) -> Any:
-    """A constant byte in every lane."""
-    return ir.Constant(vector(BYTE, lanes), [value] * lanes)
 
 
 INSTRUCTIONS: dict[str, type[Portable]] = {
