@@ -2,12 +2,7 @@
 
 from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.errors import last_line, op_failed
-from nnapi_shim.hal.enums import (
-    RUNTIME_LEVEL,
-    DeviceType,
-    ExecutionPreference,
-    Priority,
-)
+from nnapi_shim.hal.enums import RUNTIME_LEVEL, DeviceType, ExecutionPreference, Priority
 from nnapi_shim.hal.interfaces import CacheHandles
 from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.hints import TYPE_CHECKING

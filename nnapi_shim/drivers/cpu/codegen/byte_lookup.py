@@ -3,12 +3,11 @@
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, load, long, store, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, vector
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 LANES = ISA.lookup_bytes
@@ -18,10 +17,9 @@ u8, write_b8 = READ["u8"], WRITE["b8"]
 @emits(types.void(*[types.int64] * 4))
 def _lookup_blocks(builder: Any, target: Any, source: Any, blocks: Any, table: Any) -> None:
     """Look up `blocks` vectors of bytes."""
-    with cgutils.for_range(builder, blocks) as block:
-        at = builder.mul(block.index, long(LANES))
-        value = load(builder, builder.add(source, at), vector(BYTE, LANES), 1)
-        store(builder, ISA.lookup(builder, table, value), builder.add(target, at), 1)
+    with builder.each(blocks, LANES) as at:
+        value = builder.load_from(builder.add(source, at), vector(BYTE, LANES), 1)
+        builder.store_to(ISA.lookup(builder, table, value), builder.add(target, at), 1)
 
 
 @helper

@@ -6,7 +6,7 @@ from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.vector import WORD, call, long, variable
+from nnapi_shim.drivers.cpu.codegen.vector import WORD, long
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined
 from nnapi_shim.hal.enums import ResultCode
 
@@ -19,9 +19,9 @@ CLOCK_MONOTONIC = 1
 def monotonic_ns(builder: Any) -> Any:
     """The clock of Python's time.monotonic_ns()."""
     word = ir.IntType(64)
-    time = variable(builder, ir.ArrayType(word, 2))
+    time = builder.variable(ir.ArrayType(word, 2))
     seconds = builder.bitcast(time, word.as_pointer())
-    call(builder, "clock_gettime", WORD, WORD(CLOCK_MONOTONIC), seconds)
+    builder.call_by_name("clock_gettime", WORD, WORD(CLOCK_MONOTONIC), seconds)
     billions = builder.mul(builder.load(seconds), word(10**9))
     return builder.add(billions, builder.load(builder.gep(seconds, [long(1)])))
 

@@ -19,17 +19,9 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import emit_float_to_half, emit_half_to_float
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    DOUBLE,
-    FLOAT,
-    HALFWORD,
-    LONG,
-    POINTER,
-    WORD,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, DOUBLE, FLOAT, HALFWORD, LONG, POINTER, WORD
 from nnapi_shim.drivers.cpu.lowering.elements import MAP
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
 
 
 def _inputs(module: Any) -> Any:
@@ -107,16 +99,24 @@ def part(count, size, tile):
     return tile * size, min((tile + 1) * size, count)
 
 
-def mapped(name, function, source, target=""):
-    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
-    read, write = READ[source], WRITE[target or source]
+nothing = helper(lambda a: 0)
+"""No constants."""
 
+
+def elementwise(name, record, read, write, formula, constants=nothing):
+    """The kernel output = formula(element of the input, constants of the record)."""
+
+    @kernel(record, name)
     def body(a, tile):
-        x, y = a.input, a.output
+        x, y, values = a.input, a.output, constants(a)
         first, end = part(a.count, a.part, tile)
         for i in range(first, end):
-            write(y, i, function(read(x, i)))
+            write(y, i, formula(read(x, i), values))
         return 0
 
-    body.__name__ = f"{name}_{source}_{target}" if target else f"{name}_{source}"
-    return kernel(MAP)(body)
+
+def mapped(name, function, source, target=""):
+    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
+    name = f"{name}_{source}_{target}" if target else f"{name}_{source}"
+    formula = inlined(lambda x, nothing: function(x))
+    elementwise(name, MAP, READ[source], WRITE[target or source], formula)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
 from nnapi_shim.drivers.cpu.codegen.fused_add import (
@@ -28,24 +27,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     requantize_f32,
     to_bytes,
 )
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    FLOAT,
-    LONG,
-    WORD,
-    join,
-    lanes_before,
-    load,
-    long,
-    masked_load,
-    masked_store,
-    pick,
-    prefetch,
-    splat,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, Builder, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
@@ -86,7 +68,7 @@ class Epilogue:
     ) -> None:
         self.tiling, self.scheme, self.adds = tiling, scheme, adds
         self.rows, self.vectors, self.lanes = rows, vectors, tiling.lanes
-        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.builder = Builder(fn.append_basic_block("entry"))
         *words, self.low, self.high = fn.args
         self.args = dict(zip(names, words, strict=True))
         self.is_float = scheme.accumulator is FLOAT
@@ -107,7 +89,7 @@ class Epilogue:
             for m in range(self.rows):
                 row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
                 for line in range(lines):
-                    prefetch(builder, builder.add(row, long(LINE * line)))
+                    builder.prefetch(builder.add(row, long(LINE * line)))
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish float32 sums."""
@@ -124,13 +106,13 @@ class Epilogue:
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
-                    store(builder, join(builder, values), address, 4)
+                    builder.store_to(builder.join(values), address, 4)
             with otherwise:
                 before = (self.vectors - 1) * self.lanes
                 count = builder.sub(args["columns"], long(before))
                 for address, values in rows:
                     if before:
-                        store(builder, join(builder, values[:-1]), address, 4)
+                        builder.store_to(builder.join(values[:-1]), address, 4)
                     rest = builder.add(address, long(before * 4))
                     self._store_partial(values[-1], rest, 4, count)
 
@@ -140,8 +122,8 @@ class Epilogue:
         The whole addend is read before the first store, because the output may overlap it.
         """
         builder, args = self.builder, self.args
-        slots = [[variable(builder, total.type, total) for total in row] for row in totals]
-        bounds = [variable(builder, FLOAT, bound) for bound in (self.low, self.high)]
+        slots = [[builder.variable(total.type, total) for total in row] for row in totals]
+        bounds = [builder.variable(FLOAT, bound) for bound in (self.low, self.high)]
         with builder.if_then(self._is_added(), likely=False):
             for m, row in enumerate(slots):
                 address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
@@ -160,7 +142,7 @@ class Epilogue:
         address = self.builder.add(row, long(before * self.size))
         if j + 1 < self.vectors:
             kind = vector(self.scheme.element, self.lanes)
-            return load(self.builder, address, kind, self.size)
+            return self.builder.load_from(address, kind, self.size)
         rest = self.builder.sub(self.args["columns"], long(before))
         return self._load_partial(self.builder, address, rest, self.widths[j])
 
@@ -196,12 +178,12 @@ class Epilogue:
         builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
         spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        spilled = builder.ptrtoint(variable(builder, spilled_type), LONG)
+        spilled = builder.ptrtoint(builder.variable(spilled_type), LONG)
 
         def spill(m: int) -> None:
             for j, total in enumerate(totals[m]):
                 address = long(4 * (m * width + j * lanes))
-                store(builder, total, builder.add(spilled, address), 4)
+                builder.store_to(total, builder.add(spilled, address), 4)
 
         constants = self._constants(is_added)
         fits_registers = (
@@ -221,7 +203,7 @@ class Epilogue:
             value = to_bytes(builder, steps, constants.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
-                row = value if len(rows) == 1 else pick(builder, value, part)
+                row = value if len(rows) == 1 else builder.pick(value, part)
                 self._store_row(row, self._row_number(m))
         with builder.if_then(needs_exact(builder, confidence), likely=False):
             if fits_registers:
@@ -234,21 +216,21 @@ class Epilogue:
         builder, args = self.builder, self.args
         constants = self._constants(is_added)  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
-        with cgutils.for_range(builder, args["rows"]) as loop:
-            address = builder.add(spilled, builder.mul(loop.index, long(row_bytes)))
-            _, confidence = self._requantize_row(loop.index, self._loaded(address), constants)
+        with builder.each(args["rows"]) as m:
+            address = builder.add(spilled, builder.mul(m, long(row_bytes)))
+            _, confidence = self._requantize_row(m, self._loaded(address), constants)
             with builder.if_then(needs_exact(builder, confidence)):
                 columns, last, addition = constants
                 requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
                 if addition is not None:
-                    row = self._row(args["addend"], loop.index, args["addend_stride"])
+                    row = self._row(args["addend"], m, args["addend_stride"])
                     flip = builder.trunc(last.flip, BYTE)
                     block = [row, args["addition"], *addition.own, flip]
                     added_exactly(
                         builder, address, args["columns"], self._load_partial, block, self.lanes
                     )
                 value = to_bytes(builder, self._loaded(address), last)
-                self._store_row(value, loop.index)
+                self._store_row(value, m)
 
     def _constants(self, is_added: bool) -> _Constants:
         """The constants of the requantization, loaded from memory."""
@@ -280,13 +262,13 @@ class Epilogue:
         """The sums of a row from memory."""
         builder, size = self.builder, 4 * self.lanes
         addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
-        return [load(builder, at, self.sum_type, 4) for at in addresses]
+        return [builder.load_from(at, self.sum_type, 4) for at in addresses]
 
     def _addends(self, m: Any, flip: Any) -> list[Any]:
         """The addends of a row, as int8."""
         builder, args = self.builder, self.args
         row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
-        flip = splat(builder, flip, self.lanes)
+        flip = builder.splat(flip, self.lanes)
         return [builder.xor(self._addend(row, j), flip) for j in range(self.vectors)]
 
     def _is_added(self) -> Any:
@@ -295,12 +277,12 @@ class Epilogue:
     def _corrected(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Sums plus the correction of their row, if there is one."""
         builder, kind = self.builder, self.sum_type
-        slots = [[variable(builder, kind, total) for total in row] for row in totals]
+        slots = [[builder.variable(kind, total) for total in row] for row in totals]
         args = self.args["correction"]
         with builder.if_then(builder.icmp_signed("!=", args, long(0)), likely=False):
             for m, row in enumerate(slots):
                 address = builder.add(args, builder.mul(self._row_number(m), long(4)))
-                correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
+                correction = builder.splat(builder.load_from(address, WORD, 4), self.lanes)
                 for slot in row:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
@@ -312,14 +294,14 @@ class Epilogue:
         target = builder.add(args["output"], builder.mul(row, args["output_stride"]))
         with builder.if_else(whole) as (then, otherwise):
             with then:
-                store(builder, value, target, 1)
+                builder.store_to(value, target, 1)
             with otherwise:
                 self._store_partial(value, target, 1, args["columns"])
 
     def _mask(self, builder: Any, count: Any, lanes: int) -> Any:
         """The first `count` lanes."""
         # Lanes as wide as those of the store: LLVM uses such a mask directly.
-        return lanes_before(builder, count if self.is_float else builder.trunc(count, BYTE), lanes)
+        return builder.lanes_before(count if self.is_float else builder.trunc(count, BYTE), lanes)
 
     def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
         """Load the first `count` lanes of a vector of elements, at most all of them."""
@@ -330,28 +312,26 @@ class Epilogue:
         count = builder.select(is_partial, count, long(lanes))
         if self.tiling.masked:
             mask = self._mask(builder, count, lanes)
-            return masked_load(builder, address, ir.Constant(kind, None), mask, size)
-        loaded = variable(builder, kind)
+            return builder.masked_load(address, ir.Constant(kind, None), mask, size)
+        loaded = builder.variable(kind)
         builder.store(ir.Constant(kind, None), loaded)
         with builder.if_else(is_partial) as (then, otherwise):
             with then:
                 scratch = builder.ptrtoint(loaded, LONG)
-                with cgutils.for_range(builder, count) as loop:
-                    offset = builder.mul(loop.index, long(size))
-                    one = load(builder, builder.add(address, offset), kind.element, size)
-                    store(builder, one, builder.add(scratch, offset), size)
+                with builder.each(count, size) as offset:
+                    one = builder.load_from(builder.add(address, offset), kind.element, size)
+                    builder.store_to(one, builder.add(scratch, offset), size)
             with otherwise:
-                builder.store(load(builder, address, kind, size), loaded)
+                builder.store(builder.load_from(address, kind, size), loaded)
         return builder.load(loaded)
 
     def _store_partial(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:
-            masked_store(builder, value, address, self._mask(builder, count, kind.count), size)
+            builder.masked_store(value, address, self._mask(builder, count, kind.count), size)
             return
-        scratch = builder.ptrtoint(variable(builder, kind, value), LONG)
-        with cgutils.for_range(builder, count) as loop:
-            offset = builder.mul(loop.index, long(size))
-            one = load(builder, builder.add(scratch, offset), kind.element, size)
-            store(builder, one, builder.add(address, offset), size)
+        scratch = builder.ptrtoint(builder.variable(kind, value), LONG)
+        with builder.each(count, size) as offset:
+            one = builder.load_from(builder.add(scratch, offset), kind.element, size)
+            builder.store_to(one, builder.add(address, offset), size)

@@ -8,7 +8,7 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import and32, shift_right32
-from nnapi_shim.drivers.cpu.codegen.vector import WORD, call
+from nnapi_shim.drivers.cpu.codegen.vector import WORD
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
@@ -19,7 +19,9 @@ def confidence_mask(bits):
     return np.int32((1 << bits) - WINDOW)
 
 
-nearest = emits(types.int32(types.float32))(lambda b, x: call(b, "llvm.lrint.i32.f32", WORD, x))
+nearest = emits(types.int32(types.float32))(
+    lambda b, x: b.call_by_name("llvm.lrint.i32.f32", WORD, x)
+)
 """To the nearest int32, halves to even, in one instruction."""
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.vector import Builder
+
 
 def emits(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Turn emit(builder, *arguments) -> value into a function of kernels with this signature.
@@ -15,7 +17,7 @@ def emits(signature: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def register(emit: Callable[..., Any]) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            value = emit(builder, *arguments)
+            value = emit(Builder.of(builder), *arguments)
             return context.get_dummy_value() if value is None else value
 
         def typed(typing_context: Any, *arguments: Any) -> Any:

@@ -14,16 +14,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    DOUBLE,
-    FLOAT,
-    HALF,
-    HALFWORD,
-    LONG,
-    POINTER,
-    WORD,
-    call_same,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import DOUBLE, FLOAT, HALF, HALFWORD, LONG, POINTER, WORD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -51,6 +42,25 @@ u32 = _pointer(types.uint32)
 i64 = _pointer(types.int64)
 
 
+def words(*names: str) -> Any:
+    """A function of kernels: these fields of a record, which are int64, as int32."""
+
+    @intrinsic
+    def read(typing_context: Any, record: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            [record], [value] = signature.args, arguments
+            fields = [
+                context.get_getattr(record, name)(context, builder, record, value, name)
+                for name in names
+            ]
+            numbers = [builder.trunc(field, WORD) for field in fields]
+            return context.make_tuple(builder, signature.return_type, numbers)
+
+        return types.UniTuple(types.int32, len(names))(record), generate
+
+    return read
+
+
 # Numbers
 
 _of_float = emits(types.float32(types.float32))
@@ -62,7 +72,7 @@ float64_of = emits(types.float64(types.int64))(lambda b, x: b.bitcast(x, DOUBLE)
 truncated = _float_to_int(lambda b, x: b.fptosi(x, WORD))
 """Toward zero; the value must fit an int32."""
 
-square_root = _of_float(lambda b, x: call_same(b, "llvm.sqrt", x))
+square_root = _of_float(lambda b, x: b.call_same("llvm.sqrt", x))
 """One instruction; numpy's would call the C library where no vector is filled."""
 
 
@@ -90,13 +100,13 @@ multiply_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, 
 """
 
 
-larger_number = arithmetic(types.float32, lambda b, x, y: call_same(b, "llvm.maximumnum", x, y))
+larger_number = arithmetic(types.float32, lambda b, x, y: b.call_same("llvm.maximumnum", x, y))
 """The larger of two float32; where one is NaN, the other. Loops that keep the largest number of
 many vectorise with it, which they do not with a comparison.
 """
 
 multiply_add = emits(types.float32(*[types.float32] * 3))(
-    lambda b, x, y, z: call_same(b, "llvm.fmuladd", x, y, z)
+    lambda b, x, y, z: b.call_same("llvm.fmuladd", x, y, z)
 )
 """The sum x * y + z in float32, rounded once where the processor has an instruction for it."""
 

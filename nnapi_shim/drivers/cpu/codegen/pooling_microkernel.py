@@ -1,7 +1,7 @@
 """Pooling micro-kernel: reduces the taps of a window, vectors of channels in registers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -15,14 +15,8 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     HALFWORD,
     WORD,
-    call_same,
-    clamp,
     constant,
-    load,
     long,
-    splat,
-    store,
-    variable,
     vector,
     with_lanes_of,
 )
@@ -67,23 +61,13 @@ def windows(pool: Pool) -> Any:
             values = [builder.trunc(bound, BYTE) for bound in values[:2]]
         width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
         levels = dict.fromkeys((MANY * VECTOR_BYTES // width, VECTOR_BYTES // width, 8 // width, 1))
-        _level(builder, pool, [*levels], (corner, steps, sizes, target, values))
+        builder.choose_lanes(
+            sizes[2],
+            [*levels],
+            lambda lanes: _blocks(builder, pool, lanes, corner, steps, sizes, target, values),
+        )
 
     return pixel
-
-
-def _level(builder: Any, pool: Pool, levels: Sequence[int], window: Any) -> None:
-    """The widest vectors that the channels fill."""
-    lanes, *others = levels
-    if not others:
-        _blocks(builder, pool, lanes, *window)
-        return
-    depth = window[2][2]
-    with builder.if_else(builder.icmp_signed(">=", depth, long(lanes))) as (then, otherwise):
-        with then:
-            _blocks(builder, pool, lanes, *window)
-        with otherwise:
-            _level(builder, pool, others, window)
 
 
 def _blocks(
@@ -93,35 +77,34 @@ def _blocks(
     (pixel_step, row_step), (height, width, depth) = steps, sizes
     size = 1 if pool.stored is BYTE else 4
     kind = vector(pool.stored, lanes) if lanes > 1 else pool.stored
-    spread = [splat(builder, value, lanes) if lanes > 1 else value for value in values]
+    spread = [builder.splat(value, lanes) if lanes > 1 else value for value in values]
     last = builder.sub(depth, long(lanes))
     count = builder.sdiv(builder.add(depth, long(lanes - 1)), long(lanes))
     threes = builder.sdiv(width, long(TAPS))
     rest = builder.srem(width, long(TAPS))
     three_step = builder.mul(pixel_step, long(TAPS))
     start = pool.start(builder, spread)
-    total, address, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
-    with cgutils.for_range(builder, count) as block:
-        at = builder.mul(block.index, long(lanes))
+    total, address, line = (builder.variable(k) for k in (start.type, long(0).type, long(0).type))
+    with builder.each(count, lanes) as at:
         at = builder.select(builder.icmp_signed("<", at, last), at, last)
         offset = builder.mul(at, long(size))
         builder.store(start, total)
         builder.store(builder.add(corner, offset), line)
-        with cgutils.for_range(builder, height):
+        with builder.each(height):
             row = builder.load(line)
             builder.store(row, address)
             builder.store(builder.add(row, row_step), line)
             for times, step, taps in ((threes, three_step, TAPS), (rest, pixel_step, 1)):
-                with cgutils.for_range(builder, times):
+                with builder.each(times):
                     here = builder.load(address)
                     offsets = [builder.mul(pixel_step, long(tap)) for tap in range(taps)]
-                    loaded = [load(builder, builder.add(here, x), kind, 1) for x in offsets]
+                    loaded = [builder.load_from(builder.add(here, x), kind, 1) for x in offsets]
                     widened = [pool.widen(builder, value) for value in loaded]
                     joined = reduce(partial(pool.join, builder), widened)
                     builder.store(pool.join(builder, builder.load(total), joined), total)
                     builder.store(builder.add(here, step), address)
         result = pool.finish(builder, builder.load(total), spread)
-        store(builder, result, builder.add(target, offset), 1)
+        builder.store_to(result, builder.add(target, offset), 1)
 
 
 def _as_it_is(builder: Any, value: Any) -> Any:
@@ -154,7 +137,7 @@ LARGEST_FLOAT = Pool(
 
 def _bytes(kind: str) -> Pool:
     def chosen(name: str) -> Any:
-        return lambda builder, x, y: call_same(builder, f"llvm.{name}", x, y)
+        return lambda builder, x, y: builder.call_same(f"llvm.{name}", x, y)
 
     def within(builder: Any, total: Any, values: Any) -> Any:
         return chosen(f"{kind}min")(builder, total, values[1])
@@ -177,7 +160,7 @@ def _sum(builder: Any, total: Any, x: Any) -> Any:
 
 def _mean(builder: Any, total: Any, values: Any) -> Any:
     low, high, share, _ = values
-    return clamp(builder, builder.fmul(total, share), low, high)
+    return builder.clamp(builder.fmul(total, share), low, high)
 
 
 AVERAGE_FLOAT = Pool(FLOAT, FLOAT, types.float32, _from_0, _as_it_is, _sum, _mean)
@@ -200,7 +183,7 @@ def _average_byte(extension: str) -> Pool:
         is_negative = builder.fcmp_ordered("<", total, constant(total.type, 0.0))
         nudge = builder.select(is_negative, builder.fneg(nudge), nudge)
         quotient = builder.fmul(builder.fadd(total, nudge), share)
-        quotient = clamp(builder, quotient, low, high)
+        quotient = builder.clamp(quotient, low, high)
         word, byte = (with_lanes_of(total.type, element) for element in (WORD, BYTE))
         return builder.trunc(builder.fptosi(quotient, word), byte)
 

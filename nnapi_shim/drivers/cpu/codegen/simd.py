@@ -12,7 +12,6 @@ from typing import Any, Union
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.elements import part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
@@ -21,17 +20,8 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     DOUBLE,
     FLOAT,
     WORD,
-    call_same,
     constant,
-    lanes_before,
-    load,
     long,
-    masked_load,
-    masked_store,
-    pick,
-    splat,
-    store,
-    variable,
     vector,
     with_lanes_of,
 )
@@ -65,7 +55,7 @@ class I32:
 
     def largest(self, other: "I32") -> "I32":
         """The larger of both."""
-        return I32(self.builder, call_same(self.builder, "llvm.smax", self.value, other.value))
+        return I32(self.builder, self.builder.call_same("llvm.smax", self.value, other.value))
 
     def as_f32(self) -> "F32":
         """The float32 of these bits."""
@@ -96,7 +86,7 @@ class F32:
     def multiply_add(self, factor: Operand, plus: Operand) -> "F32":
         """Self * factor + plus, rounded once where the processor has fused instructions."""
         arguments = [self.value, self._of(factor), self._of(plus)]
-        return F32(self.builder, call_same(self.builder, "llvm.fmuladd", *arguments))
+        return F32(self.builder, self.builder.call_same("llvm.fmuladd", *arguments))
 
     def select_below(self, bound: Operand, then: Operand, otherwise: Operand) -> "F32":
         """`then` where this is below the bound, else, and for NaN, `otherwise`."""
@@ -125,7 +115,7 @@ class F32:
 
     def nearest(self) -> "F32":
         """The nearest integer, halves to even."""
-        return F32(self.builder, call_same(self.builder, "llvm.roundeven", self.value))
+        return F32(self.builder, self.builder.call_same("llvm.roundeven", self.value))
 
     def bits(self) -> I32:
         """The bits as I32."""
@@ -159,22 +149,22 @@ class LoopPosition:
         kind = vector(FLOAT, self.lanes) if self.lanes > 1 else FLOAT
         address_here = self._address(address)
         if self._mask is None:
-            return F32(self.builder, load(self.builder, address_here, kind, 1))
+            return F32(self.builder, self.builder.load_from(address_here, kind, 1))
         others = constant(kind, fill)
-        return F32(self.builder, masked_load(self.builder, address_here, others, self._mask, 1))
+        return F32(self.builder, self.builder.masked_load(address_here, others, self._mask, 1))
 
     def store(self, address: Any, number: F32) -> None:
         """Numbers to float32[] at an address."""
         address_here = self._address(address)
         if self._mask is None:
-            store(self.builder, number.value, address_here, 1)
+            self.builder.store_to(number.value, address_here, 1)
         else:
-            masked_store(self.builder, number.value, address_here, self._mask, 1)
+            self.builder.masked_store(number.value, address_here, self._mask, 1)
 
     def broadcast(self, value: Any) -> F32:
         """A float32 in every lane."""
         if self.lanes > 1:
-            value = splat(self.builder, value, self.lanes)
+            value = self.builder.splat(value, self.lanes)
         return F32(self.builder, value)
 
     def select(self, number: F32, otherwise: float) -> F32:
@@ -200,7 +190,7 @@ def vector_loop(
     lanes = TILING.lanes
     element, start, join = total or (FLOAT, 0.0, builder.fadd)
     kinds = [vector(element, lanes)] * chains + [element]
-    slots = [variable(builder, kind, constant(kind, start)) for kind in kinds] if total else []
+    slots = [builder.variable(kind, constant(kind, start)) for kind in kinds] if total else []
 
     def step(index: Any, slot: int, width: int, mask: Any = None) -> None:
         position = LoopPosition(builder, index, width, mask)
@@ -213,18 +203,18 @@ def vector_loop(
     for at_once in dict.fromkeys((chains, 1)):
         width = long(at_once * lanes)
         blocks = builder.sdiv(builder.sub(count, done), width)
-        with cgutils.for_range(builder, blocks) as block:
-            first = builder.add(done, builder.mul(block.index, width))
+        with builder.each(blocks) as block:
+            first = builder.add(done, builder.mul(block, width))
             for chain in range(at_once):
                 step(builder.add(first, long(chain * lanes)), chain, lanes)
         done = builder.add(done, builder.mul(blocks, width))
     if TILING.masked:
         rest = builder.trunc(builder.sub(count, done), WORD)
         with builder.if_then(builder.icmp_signed("<", done, count)):
-            step(done, 0, lanes, lanes_before(builder, rest, lanes))
+            step(done, 0, lanes, builder.lanes_before(rest, lanes))
     else:
-        with cgutils.for_range(builder, builder.sub(count, done)) as left:
-            step(builder.add(done, left.index), -1, 1)
+        with builder.each(builder.sub(count, done)) as left:
+            step(builder.add(done, left), -1, 1)
     if not total:
         return None
     *vectors, rest = (builder.load(slot) for slot in slots)
@@ -237,7 +227,7 @@ def across_lanes(builder: Any, value: Any, join: Callable[[Any, Any], Any]) -> A
     lanes = value.type.count
     while lanes > 1:
         lanes //= 2
-        value = join(*(pick(builder, value, range(at, at + lanes)) for at in (0, lanes)))
+        value = join(*(builder.pick(value, range(at, at + lanes)) for at in (0, lanes)))
     return builder.extract_element(value, WORD(0))
 
 
@@ -267,7 +257,7 @@ def largest_of(builder: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
         return first.select_below(second, second, first).value
 
     def body(position: LoopPosition, so_far: Any) -> Any:
-        flips = splat(builder, flip, position.lanes) if position.lanes > 1 else flip
+        flips = builder.splat(flip, position.lanes) if position.lanes > 1 else flip
         bits = position.load(x, math.nan).bits() ^ I32(builder, flips)
         return join(so_far, bits.as_f32().value)
 
@@ -288,10 +278,8 @@ def sum_of(builder: Any, x: Any, count: Any) -> Any:
 def elementwise_kernel(name, run):
     """The kernel `name` of a `mapping` that needs no parameter."""
 
+    @kernel(MAP, name)
     def body(a, tile):
         first, end = part(a.count, a.part, tile)
         run(a.input + 4 * first, a.output + 4 * first, end - first, np.float32(0))
         return 0
-
-    body.__name__ = name
-    return kernel(MAP)(body)

@@ -11,15 +11,7 @@ from numba import types
 from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BIT,
-    FLOAT,
-    LONG,
-    POINTER,
-    VOID,
-    WORD,
-    call,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, LONG, POINTER, VOID, WORD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -70,7 +62,7 @@ def fetch_block(builder: Any, target: Any, source: Any, length: Any) -> None:
     """Copy memory with volatile loads, so that the copy is read from then on."""
     pointers = [builder.inttoptr(address, POINTER) for address in (target, source)]
     is_volatile = BIT(1)
-    call(builder, "llvm.memcpy.p0.p0.i64", VOID, *pointers, length, is_volatile)
+    builder.call_by_name("llvm.memcpy.p0.p0.i64", VOID, *pointers, length, is_volatile)
 
 
 @helper

@@ -8,16 +8,7 @@ from numba import types
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    HALFWORD,
-    constant,
-    load,
-    pick,
-    splat,
-    store,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import COUNT_TERMS, PACK_TERMS
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -84,17 +75,17 @@ def mark_exceeding(builder: Any, words: Any, marks: Any, flip: Any, zero: Any) -
         from_least = builder.add(value, constant(kind, MOST))
         return builder.icmp_unsigned(">", from_least, constant(kind, MOST + most))
 
-    stored = load(builder, words, vector(BYTE, 4 * BLOCK), 1)
-    stored = builder.xor(stored, splat(builder, builder.trunc(flip, BYTE), 4 * BLOCK))
-    zeros = splat(builder, builder.trunc(zero, HALFWORD), BLOCK)
+    stored = builder.load_from(words, vector(BYTE, 4 * BLOCK), 1)
+    stored = builder.xor(stored, builder.splat(builder.trunc(flip, BYTE), 4 * BLOCK))
+    zeros = builder.splat(builder.trunc(zero, HALFWORD), BLOCK)
     a, b, c, d = (
-        builder.sub(builder.sext(pick(builder, stored, range(at, 4 * BLOCK, 4)), kind), zeros)
+        builder.sub(builder.sext(builder.pick(stored, range(at, 4 * BLOCK, 4)), kind), zeros)
         for at in range(4)
     )
     exceeding = [exceeds(weight, MOST - 1) for weight in (a, b, c, d)]
     exceeding += [exceeds(builder.add(*pair), MOST) for pair in ((a, b), (c, d))]
     mark = builder.zext(reduce(builder.or_, exceeding), byte)
-    store(builder, builder.or_(load(builder, marks, byte, 1), mark), marks, 1)
+    builder.store_to(builder.or_(builder.load_from(marks, byte, 1), mark), marks, 1)
 
 
 @helper

@@ -4,7 +4,7 @@ from typing import Any
 
 from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
 from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import Finish, Source, Target, Weights
 from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     AT_BORDER,
@@ -19,7 +19,6 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
-from nnapi_shim.drivers.cpu.codegen.vector import prefetch
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
@@ -30,7 +29,7 @@ MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
 
-prefetch_far = emits(types.void(types.int64))(lambda b, address: prefetch(b, address, locality=2))
+prefetch_far = emits(types.void(types.int64))(lambda b, address: b.prefetch(address, locality=2))
 """Prefetch a cache line into the second-level cache; the address need not be valid."""
 
 
@@ -74,7 +73,7 @@ def fixed_variant(a):
     return is_fixed, number
 
 
-def depthwise(kind: str, element_bytes: int) -> Any:
+def depthwise(kind: str, element_bytes: int) -> None:
     """The kernel of an element type.
 
     Filter widths with variants of the micro-kernel compute FIXED pixels at once, also at borders.
@@ -101,6 +100,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             variant, count, w = SOME, PIXELS, min(w, inner_end - PIXELS)
         return variant, count, first_column, columns, w
 
+    @kernel(DEPTHWISE, f"depthwise_conv_2d_{kind}")
     def convolve(a, tile, deadline):
         channels, stride = a.channels, a.stride_width
         pixel_bytes = channels * element_bytes
@@ -137,11 +137,9 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                 if variant == ONE:
                     j, j_end = inside(column, a.filter_width, a.dilation_width, a.in_width)
                 if is_long:
-                    work += 1
-                    if work >= stretch:
-                        work = 0
-                        if late(deadline):
-                            return DEADLINE
+                    is_late, work = late_after(work + 1, deadline, stretch)
+                    if is_late:
+                        return DEADLINE
                 x = source + column * pixel_bytes + j * tap_step
                 w_address = a.filter + first * filter_row + j * channels * 4
                 singles = a.filter_height * filter_row
@@ -159,14 +157,10 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     w = phase
         return 0
 
-    convolve.__name__ = f"depthwise_conv_2d_{kind}"
-    convolve.__module__ = __name__
-    return kernel(DEPTHWISE)(convolve)
 
-
-depthwise_conv_2d_f32 = depthwise("f32", 4)
-depthwise_conv_2d_qu8 = depthwise("qu8", 1)
-depthwise_conv_2d_qs8 = depthwise("qs8", 1)
+depthwise("f32", 4)
+depthwise("qu8", 1)
+depthwise("qs8", 1)
 
 
 @kernel(PACK_DEPTHWISE)
@@ -181,11 +175,9 @@ def pack_depthwise(a, tile, deadline):
     taps = a.filter_height * a.filter_width
     work = 0
     for tap in range(taps):
-        work += a.padded
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + a.padded, deadline)
+        if is_late:
+            return DEADLINE
         for c in range(a.padded):
             upper = lower = 0
             if c < channels:
@@ -200,8 +192,14 @@ def pack_depthwise(a, tile, deadline):
     return 0
 
 
-def _expand(name: str, pointer: Any) -> Any:
-    def expand(a, tile):
+def expand(name: str, pointer: Any) -> None:
+    """input: [pixels, channels]; output: [pixels, padded].
+
+    Every channel `multiplier` times; the rest is 0. A smaller `padded` cuts channels off.
+    """
+
+    @kernel(EXPAND, name)
+    def copy(a, tile):
         channels, multiplier, padded = a.channels, a.multiplier, a.padded
         size = min(channels, (padded + multiplier - 1) // multiplier)
         x, y = pointer(a.input), pointer(a.output)
@@ -219,14 +217,6 @@ def _expand(name: str, pointer: Any) -> Any:
                 y[target + c] = 0
         return 0
 
-    expand.__name__ = name
-    expand.__module__ = __name__
-    expand.__doc__ = """input: [pixels, channels]; output: [pixels, padded].
 
-    Every channel `multiplier` times; the rest is 0. A smaller `padded` cuts channels off.
-    """
-    return kernel(EXPAND)(expand)
-
-
-expand_8 = _expand("expand_8", u8)
-expand_32 = _expand("expand_32", u32)
+expand("expand_8", u8)
+expand("expand_32", u32)

@@ -3,22 +3,10 @@
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import i64
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    LONG,
-    POINTER,
-    WORD,
-    call,
-    constant,
-    load,
-    long,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import LONG, POINTER, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.program.digest import BLOCK, DIGEST, PASSES
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
@@ -36,20 +24,19 @@ def numbers_of_block(builder: Any, target: Any, source: Any, key: Any) -> None:
     """
     words, pairs = vector(WORD, 2 * LANES), vector(LONG, LANES)
     lower, upper = constant(pairs, 0xFFFFFFFF), constant(pairs, 32)
-    sums = [variable(builder, pairs, constant(pairs, 0)) for _ in range(PASSES)]
-    with cgutils.for_range(builder, long(BLOCK // (8 * LANES))) as block:
-        offset = builder.mul(block.index, long(8 * LANES))
-        message = load(builder, builder.add(source, offset), words, 1)
+    sums = [builder.variable(pairs, constant(pairs, 0)) for _ in range(PASSES)]
+    with builder.each(long(BLOCK // (8 * LANES)), 8 * LANES) as offset:
+        message = builder.load_from(builder.add(source, offset), words, 1)
         at = builder.add(key, offset)
         for number, total in enumerate(sums):
-            added = load(builder, builder.add(at, long(8 * number)), words, 1)
+            added = builder.load_from(builder.add(at, long(8 * number)), words, 1)
             both = builder.bitcast(builder.add(message, added), pairs)
             product = builder.mul(builder.and_(both, lower), builder.lshr(both, upper))
             builder.store(builder.add(builder.load(total), product), total)
     reduce = f"llvm.vector.reduce.add.v{LANES}i64"
     for number, total in enumerate(sums):
-        digest_word = call(builder, reduce, LONG, builder.load(total))
-        store(builder, digest_word, builder.add(target, long(8 * number)), 1)
+        digest_word = builder.call_by_name(reduce, LONG, builder.load(total))
+        builder.store_to(digest_word, builder.add(target, long(8 * number)), 1)
 
 
 @emits(types.int64(types.int64, types.int64))

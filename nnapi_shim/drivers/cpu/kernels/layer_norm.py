@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late_after
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import clamp, square_root
 from nnapi_shim.drivers.cpu.codegen.simd import F32, LoopPosition, sum_of, vector_loop
@@ -73,11 +73,9 @@ def layer_norm_f32(a, tile, deadline):
     length = a.length
     count, work = np.float32(length), 0
     for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
-        work += length
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + length, deadline)
+        if is_late:
+            return DEADLINE
         x, y = a.input + row * length * 4, a.output + row * length * 4
         mean = np.float32(sum_of(x, length)) / count
         squares = np.float32(sum_of_squares(x, length, mean))

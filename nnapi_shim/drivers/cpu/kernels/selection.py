@@ -24,16 +24,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     xor32,
 )
 from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition, across_lanes
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BIT,
-    FLOAT,
-    WORD,
-    call,
-    constant,
-    long,
-    splat,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -48,6 +39,7 @@ read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], W
 def select(bits, read, write):
     """SELECT for elements of so many bits."""
 
+    @kernel(SELECT, f"select_{bits}")
     def body(a, tile):
         condition, x1, x2, y = a.condition, a.input1, a.input2, a.output
         first, end = part(a.count, a.part, tile)
@@ -55,9 +47,6 @@ def select(bits, read, write):
             value1, value2 = read(x1, i), read(x2, i)  # a load under a condition is no vector
             write(y, i, value1 if read_u8(condition, i) != 0 else value2)
         return 0
-
-    body.__name__ = f"select_{bits}"
-    return kernel(SELECT)(body)
 
 
 select(8, read_u8, WRITE["b8"])
@@ -113,8 +102,8 @@ def largest_integer(element):
 def short_float_row(builder: Any, x: Any, length: Any, flip: Any) -> Any:
     """ARGMAX of a row float32[length] at x, length <= SHORT_ROW: the whole row in two vectors."""
     lanes, one_bit_per_lane, word = TILING.lanes, ir.IntType(TILING.lanes), ir.IntType(64)
-    kind, flips = vector(FLOAT, lanes), splat(builder, flip, lanes)
-    count = splat(builder, builder.trunc(length, WORD), lanes)
+    kind, flips = vector(FLOAT, lanes), builder.splat(flip, lanes)
+    count = builder.splat(builder.trunc(length, WORD), lanes)
 
     def larger(x: Any, most: Any) -> Any:
         """The larger of each; x may be NaN, which is passed over."""
@@ -127,14 +116,14 @@ def short_float_row(builder: Any, x: Any, length: Any, flip: Any) -> Any:
         bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
         parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
         most = larger(parts[-1], most)
-    best = splat(builder, across_lanes(builder, most, larger), lanes)
+    best = builder.splat(across_lanes(builder, most, larger), lanes)
     matches = [builder.fcmp_ordered("==", part, best) for part in parts]
     low, high = (builder.zext(builder.bitcast(x, one_bit_per_lane), word) for x in matches)
     equal_to_best = builder.or_(low, builder.shl(high, long(lanes)))
     is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), one_bit_per_lane)
     first_is_nan = builder.zext(builder.and_(is_nan, one_bit_per_lane(1)), word)
     wanted = builder.or_(equal_to_best, first_is_nan)
-    return builder.trunc(call(builder, "llvm.cttz.i64", word, wanted, BIT(0)), WORD)
+    return builder.trunc(builder.call_by_name("llvm.cttz.i64", word, wanted, BIT(0)), WORD)
 
 
 def arg_rows(variant, size, element, largest):
@@ -143,6 +132,7 @@ def arg_rows(variant, size, element, largest):
     NaN exceeds nothing, and nothing exceeds a NaN that comes first.
     """
 
+    @kernel(EXTREME, f"arg_extreme_{variant}")
     def body(a, tile, deadline):
         length, flip = a.length, np.int32(a.flip)
         block = BLOCK if length < LONG_ROW else LONG_BLOCK
@@ -168,9 +158,6 @@ def arg_rows(variant, size, element, largest):
             write_i32(a.output, row, index)
         return 0
 
-    body.__name__ = f"arg_extreme_{variant}"
-    return kernel(EXTREME)(body)
-
 
 def arg_lanes(variant, size, element, stored):
     """input: [outer, length, inner], output: int32[outer, inner]; chosen for inner > 1. A tile is
@@ -179,12 +166,12 @@ def arg_lanes(variant, size, element, stored):
     read_best, write_best = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
     read_index = READ_BACK["i32"]
 
+    @kernel(EXTREME, f"arg_extreme_lanes_{variant}")
     def body(a, tile, deadline):
         length, inner, flip = a.length, a.inner, np.int32(a.flip)
         best = a.scratch + tile * LANES * 4
         blocks = (inner + LANES - 1) // LANES
-        first = tile * a.tile_blocks
-        for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
             at, lane = block // blocks, block % blocks * LANES
             count = min(LANES, inner - lane)
             x = a.input + (at * length * inner + lane) * size
@@ -202,9 +189,6 @@ def arg_lanes(variant, size, element, stored):
                     write_i32(y, c, np.int32(i) if value > so_far else index)
                     write_best(best, c, value if value > so_far else so_far)
         return 0
-
-    body.__name__ = f"arg_extreme_lanes_{variant}"
-    return kernel(EXTREME)(body)
 
 
 arg_rows("f32", 4, float_element, largest_float)

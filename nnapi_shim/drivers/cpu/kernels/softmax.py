@@ -11,7 +11,7 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.exponential import exp_negative, exp_negative_of
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     exponential_32,
@@ -96,8 +96,7 @@ multiply_all = mapping(lambda x, share: x * share)
 def softmax_f32(a, tile, deadline):
     """input, output: float32[outer, length], of which a tile is tile_rows rows."""
     length, beta = a.length, a.beta
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 4, a.output + row * length * 4
         most, total = from_ordered(largest_key(x, length)), np.float64(0)
         for start in range(0, length, BLOCK):
@@ -118,8 +117,7 @@ def softmax_f16(a, tile, deadline):
     float16 has no room for the exponentials, so they are computed a second time.
     """
     length, beta = a.length, a.beta
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 2, a.output + row * length * 2
         key = LOWEST
         for i in range(length):
@@ -147,13 +145,13 @@ def lanes(variant, size):
     """
     read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
 
+    @kernel(SOFTMAX_LANES, f"softmax_lanes_{variant}")
     def body(a, tile, deadline):
         length, inner, beta = a.length, a.inner, a.beta
         blocks = (inner + LANES - 1) // LANES
         most = a.scratch + tile * 2 * LANES * 4
         total = most + LANES * 4
-        first = tile * a.tile_rows
-        for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+        for block in range(*part(a.outer * blocks, a.tile_rows, tile)):
             lane = block % blocks * LANES
             count = min(LANES, inner - lane)
             start = (block // blocks * length * inner + lane) * size
@@ -189,9 +187,6 @@ def lanes(variant, size):
                         power = exp_negative((read(x, c) - read_back(most, c)) * beta)
                     write(y, c, power * read_back(total, c))
         return 0
-
-    body.__name__ = f"softmax_lanes_{variant}"
-    return kernel(SOFTMAX_LANES)(body)
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
@@ -248,10 +243,10 @@ def quantized(variant, flip):
     read, write = READ["u8"], WRITE["b8"]
     flips = np.int32(flip)
 
+    @kernel(SOFTMAX_TABLE, f"softmax_{variant}")
     def body(a, tile, deadline):
         length, inner, scratch = a.length, a.inner, a.scratch + SCRATCH * tile
-        first = tile * a.tile_rows
-        for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
+        for lane in range(*part(a.outer * inner, a.tile_rows, tile)):
             start = lane // inner * length * inner + lane % inner
             x, y = a.input + start, a.output + start
             most = np.uint8(0)
@@ -294,9 +289,6 @@ def quantized(variant, flip):
                         write(y, i * inner, np.int32(read_byte_back(scratch, read(x, i * inner))))
         return 0
 
-    body.__name__ = f"softmax_{variant}"
-    return kernel(SOFTMAX_TABLE)(body)
-
 
 quantized("qu8", np.uint8(0))
 quantized("qs8", np.uint8(128))
@@ -315,8 +307,7 @@ def flipped(x, i, flip):
 def log_softmax_f32(a, tile, deadline):
     """input, output: float32[outer, length], of which a tile is tile_rows rows."""
     length, beta, flip = a.length, a.beta, np.int32(a.flip)
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 4, a.output + row * length * 4
         most = flipped(x, 0, flip)
         for i in range(1, length):
@@ -347,8 +338,7 @@ def log_softmax_lanes_f32(a, tile, deadline):
     blocks, pitch = (inner + LANES - 1) // LANES, inner * 4
     total = a.scratch + tile * LOG_SCRATCH
     most = total + LANES * 8
-    first = tile * a.tile_rows
-    for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_rows, tile)):
         lane = block % blocks * LANES
         count = min(LANES, inner - lane)
         start = (block // blocks * length * inner + lane) * 4

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
@@ -21,17 +20,7 @@ from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    FLOAT,
-    LONG,
-    function,
-    load,
-    long,
-    prefetch,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, Builder, long, vector
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -63,9 +52,9 @@ def _not_inlined(name: str, signature: Any) -> Any:
     def register(write: Any) -> Any:
         @emits(signature)
         def call(builder: Any, *arguments: Any) -> None:
-            fn, is_new = function(builder.module, name, [value.type for value in arguments])
+            fn, is_new = builder.outlined(name, [value.type for value in arguments])
             if is_new:
-                inner = ir.IRBuilder(fn.append_basic_block("entry"))
+                inner = Builder(fn.append_basic_block("entry"))
                 write(inner, *fn.args)
                 inner.ret_void()
             builder.call(fn, arguments)
@@ -85,18 +74,18 @@ def transform_input(
     def address(base: Any, step: Any, count: int) -> Any:
         return builder.add(base, builder.mul(step, long(count)))
 
-    with cgutils.for_range(builder, vectors) as loop:
-        offset = builder.mul(loop.index, long(4 * LANES))
+    with builder.each(vectors, 4 * LANES) as offset:
         first = builder.add(patch, offset)
         rows = [address(first, row_step, n) for n in range(4)]
         grid = [
-            [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)] for row in rows
+            [builder.load_from(address(row, pixel_step, n), kind, 4) for n in range(4)]
+            for row in rows
         ]
         target = builder.add(output, offset)
         columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
         for n, row in enumerate(zip(*columns, strict=True)):
             for m, value in enumerate(_input_sums(builder, row)):
-                store(builder, value, address(target, plane, 4 * n + m), 4)
+                builder.store_to(value, address(target, plane, 4 * n + m), 4)
 
 
 @_not_inlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
@@ -109,12 +98,11 @@ def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *argumen
     *outputs, flag, low, high = arguments
     kind = vector(FLOAT, LANES)
     zeros = ir.Constant(kind, None)
-    check = variable(builder, kind, zeros)
-    with cgutils.for_range(builder, vectors) as loop:
-        offset = builder.mul(loop.index, long(4 * LANES))
+    check = builder.variable(kind, zeros)
+    with builder.each(vectors, 4 * LANES) as offset:
         first = builder.add(sums, offset)
         points = [
-            load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
+            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
             for n in range(POINTS)
         ]
         columns = [_output_sums(builder, points[n::4]) for n in range(4)]
@@ -124,10 +112,10 @@ def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *argumen
             builder.store(zero, check)
         finished = within(builder, values, low, high)
         for value, output in zip(finished, outputs, strict=True):
-            store(builder, value, builder.add(output, offset), 4)
+            builder.store_to(value, builder.add(output, offset), 4)
     is_nan = builder.fcmp_unordered("uno", builder.load(check), zeros)
     lanes = builder.bitcast(is_nan, ir.IntType(LANES))
-    store(builder, builder.zext(lanes, LONG), flag, 8)
+    builder.store_to(builder.zext(lanes, LONG), flag, 8)
 
 
 @helper
@@ -167,7 +155,9 @@ def convolve_directly(a, patch, first, columns, output_addresses, low, high):
 
 @helper
 def transform_inputs(a, first, count, rows, patch):
-    """The rows of `count` patches from `first` on; patch: memory for one of them."""
+    """rows: float32[POINTS, block, depth] = the transforms of `count` patches from `first` on; patch:
+    memory for one of them.
+    """
     pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
     vectors, plane = a.depth // LANES, a.block * pixel
     for n in range(count):
@@ -184,7 +174,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 @kernel(WINOGRAD)
 def winograd_rows(a, number, deadline):
-    """What groups of panels need alike: the rows of a block of patches."""
+    """The input transform of a block of patches, where several tiles multiply it by other panels."""
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
     rows = a.rows + first * POINTS * a.depth * 4
@@ -192,13 +182,52 @@ def winograd_rows(a, number, deadline):
     return 0
 
 
+@helper
+def multiply_points(a, weights, width, rows, count, sums):
+    """sums: float32[POINTS, block, COLUMNS] = the products of the rows of `count` patches and a
+    panel of `width` columns, one product of matrices per point.
+    """
+    pixel, sum_row = a.depth * 4, COLUMNS * 4
+    for point in range(POINTS):
+        x, y = rows + point * a.block * pixel, sums + point * a.block * sum_row
+        w = weights + point * width * (a.depth + 1) * 4
+        for row in range(0, count, ROWS):
+            left = min(ROWS, count - row)
+            table = a.table + (left - 1) * ROWS * 8
+            arguments = (table, 1, a.depth, x + row * pixel, 0, w, y + row * sum_row, sum_row) + (
+                left,
+                width,
+                0,
+                0,
+                0,
+                0,
+                -INFINITY,
+                INFINITY,
+            )
+            run_tile(*arguments)
+
+
+@helper
+def outputs_of(a, h, w, image, column, unwanted):
+    """Addresses of the 2x2 outputs from (h, w) on, from a column on; `unwanted` for those outside
+    of the image.
+    """
+    right, down = a.columns * 4, a.out_width * a.columns * 4
+    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * 4
+    y01, y10, y11 = y00 + right, y00 + down, y00 + down + right
+    if w + 1 == a.out_width:
+        y01 = y11 = unwanted
+    if h + 1 == a.out_height:
+        y10 = y11 = unwanted
+    return y00, y01, y10, y11
+
+
 @kernel(WINOGRAD)
 def winograd_f32(a, number, deadline):
     """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
     columns], of whose 2x2 blocks, `patches` of them, a tile computes some.
     """
-    depth, columns, block = a.depth, a.columns, a.block
-    low, high = a.low, a.high
+    depth, block, low, high = a.depth, a.block, a.low, a.high
     share, group = number // a.groups, number % a.groups
     across, down = (a.out_width + 1) // 2, (a.out_height + 1) // 2
     pixel = depth * 4
@@ -207,7 +236,7 @@ def winograd_f32(a, number, deadline):
     flag = unwanted + COLUMNS * 4
     output_addresses = flag + 8
     sums = flag + 64
-    plane, sum_plane = block * pixel, block * COLUMNS * 4
+    sum_plane = block * COLUMNS * 4
     rows = sums + POINTS * sum_plane
     end = min((share + 1) * a.share, a.patches)
     for first in range(share * a.share, end, block):
@@ -220,42 +249,22 @@ def winograd_f32(a, number, deadline):
             transform_inputs(a, first, count, rows, patch)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             column = panel * COLUMNS
-            width = min(COLUMNS, columns - column)
-            matrix_bytes = width * (depth + 1) * 4
+            width = min(COLUMNS, a.columns - column)
             weights = a.filter + POINTS * column * (depth + 1) * 4
-            for point in range(POINTS):
-                for row in range(0, count, ROWS):
-                    left = min(ROWS, count - row)
-                    # fmt: off
-                    run_tile(
-                        a.table + (left - 1) * ROWS * 8, 1, depth,
-                        rows + point * plane + row * pixel, 0, weights + point * matrix_bytes,
-                        sums + point * sum_plane + row * COLUMNS * 4, COLUMNS * 4, left, width,
-                        0, 0, 0, 0, -INFINITY, INFINITY,
-                    )
-                    # fmt: on
+            multiply_points(a, weights, width, rows, count, sums)
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
-                y = (image * a.out_height + h) * a.out_width + w
-                y00 = a.output + (y * columns + column) * 4
-                y01, y10 = y00 + columns * 4, y00 + a.out_width * columns * 4
-                y11 = y10 + columns * 4
-                if w + 1 == a.out_width:
-                    y01 = y11 = unwanted
-                if h + 1 == a.out_height:
-                    y10 = y11 = unwanted
-                transform_output(
-                    sums + n * COLUMNS * 4, sum_plane, width // LANES,
-                    y00, y01, y10, y11, flag, low, high,
-                )  # fmt: skip
+                outputs = outputs_of(a, h, w, image, column, unwanted)
+                point = sums + n * COLUMNS * 4
+                transform_output(point, sum_plane, width // LANES, *outputs, flag, low, high)
                 if i64(flag)[0]:
                     if late(deadline):
                         return DEADLINE
                     source = a.input + image * a.in_height * a.in_width * pixel
                     padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
                     y = i64(output_addresses)
-                    y[0], y[1], y[2], y[3] = y00, y01, y10, y11
+                    y[0], y[1], y[2], y[3] = outputs
                     convolve_directly(a, patch, column, width, output_addresses, low, high)
     return 0
 
@@ -277,8 +286,8 @@ def _write(output, at, step, values):
 
 
 _of_address = emits(types.void(types.int64))
-prefetch_to_read = _of_address(lambda builder, address: prefetch(builder, address))
-prefetch_to_write = _of_address(lambda builder, address: prefetch(builder, address, writes=True))
+prefetch_to_read = _of_address(lambda builder, address: builder.prefetch(address))
+prefetch_to_write = _of_address(lambda builder, address: builder.prefetch(address, writes=True))
 
 
 @helper
