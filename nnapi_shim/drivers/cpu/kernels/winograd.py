@@ -155,8 +155,9 @@ def convolve_directly(a, patch, first, columns, output_addresses, low, high):
 
 @helper
 def transform_inputs(a, first, count, rows, patch):
-    """rows: float32[POINTS, block, depth] = the transforms of `count` patches from `first` on; patch:
-    memory for one of them.
+    """rows: float32[POINTS, block, depth], the transforms of `count` patches from `first` on.
+
+    patch: memory for one of them.
     """
     pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
     vectors, plane = a.depth // LANES, a.block * pixel
@@ -174,7 +175,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 @kernel(WINOGRAD)
 def winograd_rows(a, number, deadline):
-    """The input transform of a block of patches, where several tiles multiply it by other panels."""
+    """The input transform of a block of patches that several tiles multiply by other panels."""
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
     rows = a.rows + first * POINTS * a.depth * 4
