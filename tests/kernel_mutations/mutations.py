@@ -32,7 +32,7 @@ FAMILIES: dict[str, Family] = {
         (
             F("clamp(x + THREE, ZERO, SIX)", "clamp(x + THREE, ZERO, THREE)"),
             F("+ low.select_below(0.0, low, 0.0)", "+ low"),
-            F("write(y, i, bounded(read(x, i), low, high))", "write(y, i, max(read(x, i), low))"),
+            F("bounded(x, limits[0], limits[1])", "max(x, limits[0])"),
             F("return x if x >= 0 else alpha * x", "return x if x <= 0 else alpha * x"),
         ),
     ),
@@ -62,10 +62,10 @@ FAMILIES: dict[str, Family] = {
     "conversion": Family(
         "conversion",
         (
-            F("limited(read(x, i) / scale, low, high)", "read(x, i) / scale"),
+            F("limited(x / scale, low, high)", "x / scale"),
             F("scale_of(scales, row % channels)", "scale_of(scales, max(row % channels - 1, 0))"),
             F("    x = x if x == x else ZERO\n", ""),
-            F("write(y, i, (read(x, i) - zero_point) * scale)", "write(y, i, read(x, i) * scale)"),
+            F("return (x - zero_point) * scale", "return x * scale"),
         ),
     ),
     "depthwise": Family(
@@ -111,7 +111,7 @@ FAMILIES: dict[str, Family] = {
     "packing": Family(
         "convolution matmul grouped_and_transposed",
         (
-            F("a.input_zero * (a.filter_zero - subtracted)", "a.input_zero * subtracted"),
+            F("depth * a.input_zero * a.filter_zero", "depth * a.filter_zero"),
             F(
                 "bias[first + n] - a.input_zero * sums[n]",
                 "bias[first + n] + a.input_zero * sums[n]",
@@ -207,7 +207,7 @@ FAMILIES: dict[str, Family] = {
             F("ends + g1, ends - g1, 2 * g2", "ends + g1, ends - g1, g2"),
             F("y[k] = a.fill", "y[k] = 0"),
             F("y10 = y11 = unwanted", "y10 = unwanted"),
-            F("less(less(m[1], m[2]), m[3])", "less(add(m[1], m[2]), m[3])"),
+            F("builder.ashr(y, constant(kind, 2))", "builder.ashr(y, constant(kind, 1))"),
             F("centered(filter[at + 6 * depth], flip, zero)", "centered(filter[at], flip, zero)"),
         ),
         "v3",

@@ -5,11 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.prepared_model import (
-    GraphRun,
-    Limits,
-    ReferencePreparedModel,
-)
+from nnapi_shim.drivers.reference.prepared_model import GraphRun, ReferencePreparedModel
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, STRUCT_CODES
 from nnapi_shim.hal.types import (
@@ -155,6 +151,6 @@ def evaluate(node: Node, inputs: Sequence[Value], outputs: Sequence[Value]) -> l
     graph = Graph(items, [node._replace(inputs=indexes[0], outputs=indexes[1])])
     built = assemble(graph, indexes[1])
     model = ReferencePreparedModel(built.model)
-    computation = GraphRun(model, model.main, built.inputs, Limits(None, LOOP_TIMEOUT_NS))
+    computation = GraphRun(model, model.main, built.inputs, LOOP_TIMEOUT_NS)
     computation.compute()
     return [output.value for output in computation.outputs()]

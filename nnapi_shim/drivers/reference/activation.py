@@ -32,19 +32,27 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperation
 
 
-def relu(op: BoundOperation) -> list[Array]:
-    """max(0, input); 0 where input is NaN."""
-    return _clamped(op, FuseCode.RELU)
+def _clamped(activation: FuseCode) -> Callable[[BoundOperation], list[Array]]:
+    """Clamp; quantized values stay unscaled, and the input's parameters give the bounds.
+
+    The bound is the first operand of the maximum, so the result is the bound if the input is NaN or
+    a 0 of the other sign.
+    """
+    low = {FuseCode.RELU1: -1.0}.get(activation, 0.0)
+
+    def formula(op: BoundOperation) -> list[Array]:
+        source = op.input
+        if is_float(source):
+            values = real(source)
+            numbers = np.where(values > low, values, low)
+            return [activated(numbers, activation, source.type)]
+        parameters = source.type, source.scale, source.zero_point
+        return [activated_raw(source.value, activation, *parameters)]
+
+    return formula
 
 
-def relu1(op: BoundOperation) -> list[Array]:
-    """min(1, max(-1, input)); -1 where input is NaN."""
-    return _clamped(op, FuseCode.RELU1)
-
-
-def relu6(op: BoundOperation) -> list[Array]:
-    """min(6, max(0, input)); 0 where input is NaN."""
-    return _clamped(op, FuseCode.RELU6)
+relu, relu1, relu6 = map(_clamped, (FuseCode.RELU, FuseCode.RELU1, FuseCode.RELU6))
 
 
 def tanh(op: BoundOperation) -> list[Array]:
@@ -100,21 +108,6 @@ def prelu(op: BoundOperation) -> list[Array]:
     return [saturated(steps + target.zero_point, target.type)]
 
 
-def _clamped(op: BoundOperation, activation: FuseCode) -> list[Array]:
-    """Clamp; quantized values stay unscaled, and the input's parameters give the bounds.
-
-    The bound is the first operand of the maximum, so the result is the bound if the input is NaN or
-    a 0 of the other sign.
-    """
-    source = op.input
-    if is_float(source):
-        values = real(source)
-        low = {FuseCode.RELU1: -1.0}.get(activation, 0.0)
-        numbers = np.where(values > low, values, low)
-        return [activated(numbers, activation, source.type)]
-    return [activated_raw(source.value, activation, source.type, source.scale, source.zero_point)]
-
-
 def _squashed(
     op: BoundOperation, function: Callable[[Array, int, int], Array], bits: int, zero_point: int
 ) -> Array:
@@ -126,7 +119,7 @@ def _squashed(
     radius = input_radius(multiplier, 4)
     inside = np.abs(values) < radius
     results = function(scaled(np.where(inside, values, 0), multiplier), 4, 32)
-    steps = rounding_shift(results, np.asarray(bits)) + zero_point
+    steps = rounding_shift(results, bits) + zero_point
     lowest, highest = QUANTIZED_RANGE[op.output.type]
     ends = np.where(values <= -radius, lowest, highest)
     return saturated(np.where(inside, steps, ends), op.output.type)

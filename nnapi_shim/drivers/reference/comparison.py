@@ -9,39 +9,18 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 
-def equal(op: BoundOperation) -> list[Array]:
-    """input0 == input1."""
-    return _compared(op, np.equal)
+def _comparison(holds: Callable[[Array, Array], Array]) -> Callable[[BoundOperation], list[Array]]:
+    """1 where holds(input0, input1), else 0."""
+
+    def formula(op: BoundOperation) -> list[Array]:
+        return [holds(*broadcast(_numbers(op.input0), _numbers(op.input1))).astype(np.uint8)]
+
+    return formula
 
 
-def not_equal(op: BoundOperation) -> list[Array]:
-    """input0 != input1."""
-    return _compared(op, np.not_equal)
-
-
-def greater(op: BoundOperation) -> list[Array]:
-    """input0 > input1."""
-    return _compared(op, np.greater)
-
-
-def greater_equal(op: BoundOperation) -> list[Array]:
-    """input0 >= input1."""
-    return _compared(op, np.greater_equal)
-
-
-def less(op: BoundOperation) -> list[Array]:
-    """input0 < input1."""
-    return _compared(op, np.less)
-
-
-def less_equal(op: BoundOperation) -> list[Array]:
-    """input0 <= input1."""
-    return _compared(op, np.less_equal)
-
-
-def _compared(op: BoundOperation, function: Callable[[Array, Array], Array]) -> list[Array]:
-    """1 where the comparison holds, else 0."""
-    return [function(*broadcast(_numbers(op.input0), _numbers(op.input1))).astype(np.uint8)]
+equal, not_equal = _comparison(np.equal), _comparison(np.not_equal)
+greater, greater_equal = _comparison(np.greater), _comparison(np.greater_equal)
+less, less_equal = _comparison(np.less), _comparison(np.less_equal)
 
 
 def _numbers(operand: BoundOperand) -> Array:

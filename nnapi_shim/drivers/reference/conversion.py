@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import (
-    Array,
-    centred,
-    dtype_of,
-    quantized_in_float32,
-)
+from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, quantized_in_float32
 from nnapi_shim.operations.declare import BoundOperation
 
 

@@ -55,9 +55,9 @@ def exponential(values: Array, integer_bits: int, width: int) -> Array:
     square = doubling_high_product(x, x, width)
     cube = doubling_high_product(square, x, width)
     fourth = doubling_high_product(square, square, width)
-    tail = rounding_shift(fourth, np.asarray(2)) + cube
+    tail = rounding_shift(fourth, 2) + cube
     third = doubling_high_product(tail, _constant(715827883, width), width)
-    tail = rounding_shift(third + square, np.asarray(1))
+    tail = rounding_shift(third + square, 1)
     start = _constant(1895147668, width)
     result = limited(start + doubling_high_product(x + tail, start, width), width)
     for power, factor in _POWERS.items():
@@ -72,7 +72,7 @@ def exponential(values: Array, integer_bits: int, width: int) -> Array:
 
 def _constant(value: int, width: int) -> Array:
     """A constant with 31 fractional bits as the nearest number of `width` bits."""
-    return rounding_shift(np.asarray(value), np.asarray(32 - width))
+    return rounding_shift(np.asarray(value), 32 - width)
 
 
 def _inverse(x: Array, width: int) -> Array:

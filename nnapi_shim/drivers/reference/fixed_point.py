@@ -44,7 +44,7 @@ def input_radius(multiplier: float, integer_bits: int) -> int:
     return ((1 << integer_bits) - 1) << (31 - integer_bits) >> max(int(exponent), 0)
 
 
-def doubling_high_product(a: Array, b: Array, width: int = 32) -> Array:
+def doubling_high_product(a: Array | int, b: Array | int, width: int = 32) -> Array:
     """SRDHM of numbers of `width` bits: a * b / 2^(width - 1) to nearest, halves upwards."""
     product = a * b
     half = 1 << (width - 2)
@@ -53,7 +53,7 @@ def doubling_high_product(a: Array, b: Array, width: int = 32) -> Array:
     return limited(quotient, width)
 
 
-def rounding_shift(x: Array, bits: Array, width: int = 32) -> Array:
+def rounding_shift(x: Array, bits: Array | int, width: int = 32) -> Array:
     """RDPOT: x / 2^bits rounded to nearest, halves away from zero; bits from 0 to 31.
 
     width: bits of the numbers that the reference computes with. The mask is such a number, too: to
@@ -95,13 +95,13 @@ def inverse_square_root(n: Array) -> tuple[Array, Array]:
     while (too_small := (v > 1) & (v < 2**27)).any():
         v, shift = np.where(too_small, v * 4, v), shift - too_small
     v >>= 1
-    half = rounding_shift(v, np.asarray(1))
+    half = rounding_shift(v, 1)
     x = np.full(n.shape, 2**28)
     for _ in range(5):
         cube = limited(doubling_high_product(doubling_high_product(x, x), x) << 6, 32)
-        step = doubling_high_product(np.asarray(3 * 2**27), x) - doubling_high_product(half, cube)
+        step = doubling_high_product(3 * 2**27, x) - doubling_high_product(half, cube)
         x = limited(step << 3, 32)
-    mantissa = doubling_high_product(x, np.asarray(1518500250)) << np.maximum(-shift, 0)
+    mantissa = doubling_high_product(x, 1518500250) << np.maximum(-shift, 0)
     is_trivial = n <= 1
     return (
         np.where(is_trivial, 2**31 - 1, mantissa),

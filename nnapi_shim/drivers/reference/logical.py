@@ -8,14 +8,12 @@ from nnapi_shim.operations.declare import BoundOperation
 
 def logical_and(op: BoundOperation) -> list[Array]:
     """input0 and input1."""
-    x, y = broadcast(op.input0.value != 0, op.input1.value != 0)
-    return [(x & y).astype(np.uint8)]
+    return [np.logical_and(*broadcast(op.input0.value, op.input1.value)).astype(np.uint8)]
 
 
 def logical_or(op: BoundOperation) -> list[Array]:
     """input0 or input1."""
-    x, y = broadcast(op.input0.value != 0, op.input1.value != 0)
-    return [(x | y).astype(np.uint8)]
+    return [np.logical_or(*broadcast(op.input0.value, op.input1.value)).astype(np.uint8)]
 
 
 def logical_not(op: BoundOperation) -> list[Array]:

@@ -4,14 +4,11 @@ import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of, real, times
 from nnapi_shim.drivers.reference.deadline import watched
+from nnapi_shim.drivers.reference.rnn import activation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.lstm import (
-    DIRECTIONS,
-    backward_input,
-    direction,
-    is_cross_linked,
-)
+from nnapi_shim.operations.lstm import DIRECTIONS, backward_input, direction, is_cross_linked
 from nnapi_shim.operations.lstm_cell import Cell, cell
+from nnapi_shim.operations.rnn import SIGMOID
 
 _FLAT = 1e-8
 """What is added to the variance in layer normalisation, so that it can be 0."""
@@ -101,32 +98,17 @@ def _step(
             total = deviation / np.sqrt(variance + _FLAT) * real(gain)
         return total + optional(cell.biases[which])
 
-    forget_gate = _sigmoid(gate(1, state))
-    input_gate = 1 - forget_gate if cell.is_coupled else _sigmoid(gate(0, state))
-    state = forget_gate * state + input_gate * _activated(gate(2, state), op.activation)
+    forget_gate = activation(gate(1, state), SIGMOID)
+    input_gate = 1 - forget_gate if cell.is_coupled else activation(gate(0, state), SIGMOID)
+    state = forget_gate * state + input_gate * activation(gate(2, state), op.activation)
     state = _clipped(state, op.cell_clip)
-    result = _sigmoid(gate(3, state)) * _activated(state, op.activation)
+    result = activation(gate(3, state), SIGMOID) * activation(state, op.activation)
     if cell.projection_weights is None:
         return result[:, : cell.outputs], state
     result = times(result, real(cell.projection_weights).T)
     if cell.projection_bias is not None:
         result += real(cell.projection_bias)
     return _clipped(result, op.proj_clip), state
-
-
-def _sigmoid(values: Array) -> Array:
-    return 1 / (1 + np.exp(-values))
-
-
-def _activated(values: Array, activation: int) -> Array:
-    """The activations of semantics.md 3 that cells have."""
-    if activation == 1:
-        return np.maximum(values, 0)
-    if activation == 3:
-        return np.clip(values, 0, 6)
-    if activation == 4:
-        return np.tanh(values)
-    return _sigmoid(values) if activation == 6 else values
 
 
 def _clipped(values: Array, bound: float) -> Array:

@@ -1,25 +1,28 @@
 """QUANTIZED_16BIT_LSTM QUANTIZED_LSTM: the integer recipes of semantics.md 11.5 and 11.6."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
-from nnapi_shim.drivers.reference.fixed_16 import (
-    ONE,
-    logistic_16,
-    product_16,
-    saturated_16,
-    tanh_16,
-)
+from nnapi_shim.drivers.reference.fixed_functions import logistic, tanh
 from nnapi_shim.drivers.reference.fixed_point import (
     doubling_high_product,
+    inverse_square_root,
+    limited,
+    one,
     rounding_shift,
     scaled,
 )
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES
 from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits, vanishes
+
+product_16 = partial(doubling_high_product, width=16)
+saturated_16 = partial(limited, width=16)
+logistic_16, tanh_16 = partial(logistic, width=16), partial(tanh, width=16)
+"""Of 16-bit numbers; the functions have results without integer bits."""
 
 
 def quantized_16bit_lstm(op: BoundOperation) -> list[Array]:
@@ -42,10 +45,10 @@ def quantized_16bit_lstm(op: BoundOperation) -> list[Array]:
         return saturated_16(scaled(total, 4096 * bias.scale))
 
     into, forget, out = (logistic_16(gate(which), 3) for which in (0, 1, 3))
-    state = _rounding_shift(product_16(into, tanh_16(gate(2), 3)), 4)
+    state = rounding_shift(product_16(into, tanh_16(gate(2), 3)), 4)
     state = saturated_16(state + product_16(forget, _integers(op.prev_cell_state)))
     result = product_16(out, tanh_16(saturated_16(state << 1), 3))
-    output = 128 + np.clip(_rounding_shift(result, 8), -128, 127)
+    output = 128 + np.clip(rounding_shift(result, 8), -128, 127)
     return [state.astype(np.int16), output.astype(np.uint8)]
 
 
@@ -81,10 +84,10 @@ def quantized_lstm(op: BoundOperation) -> list[Array]:
         return total
 
     forget = logistic_16(gate(1, state), 3)
-    into = ONE - forget if cell.is_coupled else logistic_16(gate(0, state), 3)
+    into = one(16) - forget if cell.is_coupled else logistic_16(gate(0, state), 3)
     candidate = tanh_16(gate(2, state), 3)
     state = saturated_16(
-        _rounding_shift(forget * state, 15) + _rounding_shift(into * candidate, 30 + bits)
+        rounding_shift(forget * state, 15) + rounding_shift(into * candidate, 30 + bits)
     )
     state = _clipped(state, op.cell_clip, op.prev_cell_state, 2**15 - 1)
     hidden_zero = int(np.int64(op.hidden_state_zero_point).astype(np.int8))
@@ -122,10 +125,6 @@ def _wrapped(values: Array) -> Array:
     return values.astype(np.int32).astype(np.int64)
 
 
-def _rounding_shift(values: Array, bits: int) -> Array:
-    return rounding_shift(values, np.asarray(bits))
-
-
 def _clipped(values: Array, bound: float, like: BoundOperand, largest: int) -> Array:
     """Within a bound in whole steps of an operand's scale, if it is as large as one step."""
     steps = min(np.trunc(np.float32(bound) / np.float32(like.scale)), largest)
@@ -140,8 +139,7 @@ def _normalised(values: Array, gain: BoundOperand, bias: Array) -> Array:
     variance = _quotient(square * (2**20 // count) - mean**2, 2**20)
     least = min(1, int(10000 * gain.scale))
     variance = np.where(variance < 1, least, variance)
-    inverse = [_inverse_root(int(v)) for v in variance.ravel()]
-    mantissa, shift = (np.array(column)[:, np.newaxis] for column in zip(*inverse, strict=True))
+    mantissa, shift = inverse_square_root(variance)
     deviation = rounding_shift(doubling_high_product(values * 1024 - mean, mantissa), shift)
     total = deviation * _integers(gain) + bias
     steps = _quotient(total + np.where(total > 0, 512, -512), 1024)
@@ -152,26 +150,3 @@ def _normalised(values: Array, gain: BoundOperand, bias: Array) -> Array:
 def _quotient(a: Array, b: int) -> Array:
     """Quotient of integers, toward zero."""
     return np.sign(a) * (np.abs(a) // b)
-
-
-def _inverse_root(value: int) -> tuple[int, int]:
-    """(m, s) with m * 2^-(31 + s) = 1 / sqrt(value) (semantics.md 5.6)."""
-    if value <= 1:
-        return 2**31 - 1, 0
-    shift = 11
-    while value >= 2**29:
-        value, shift = value // 4, shift + 1
-    while value < 2**27:
-        value, shift = value * 4, shift - 1
-
-    def product(a: int, b: int, left: int = 0) -> int:
-        exact = int(doubling_high_product(np.asarray(a), np.asarray(b)))
-        return min(max(exact << left, -(2**31)), 2**31 - 1)
-
-    half = int(rounding_shift(np.asarray(value >> 1), np.asarray(1)))
-    x = 2**28
-    for _ in range(5):
-        cube = product(product(x, x), x, 6)
-        x = min((product(3 << 27, x) - product(half, cube)) << 3, 2**31 - 1)
-    mantissa = product(x, 1518500250)
-    return (mantissa << -shift, 0) if shift < 0 else (mantissa, shift)

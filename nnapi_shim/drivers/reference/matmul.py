@@ -4,14 +4,7 @@ from math import prod
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import (
-    Array,
-    centred,
-    dtype_of,
-    is_float,
-    saturated,
-    times,
-)
+from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated, times
 from nnapi_shim.drivers.reference.deadline import PRODUCTS, product
 from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.drivers.reference.linear import with_bias

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from time import monotonic_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nnapi_shim import address, vlog
 from nnapi_shim.drivers.reference.arrays import Array, check_dimensions, dtype_of
-from nnapi_shim.drivers.reference.deadline import until
+from nnapi_shim.drivers.reference.deadline import look, until
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
@@ -106,10 +106,11 @@ class ReferenceExecution:
             ).copy()  # others may write to the memory between check and use
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
-        run = GraphRun(self._model, main, inputs, Limits(deadline_ns, self._loop_timeout_ns))
+        run = GraphRun(self._model, main, inputs, self._loop_timeout_ns)
         for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
             run.operands[index].dimensions = argument.dimensions
-        run.compute()
+        with until(deadline_ns):
+            run.compute()
         result = self._written(run.outputs())
         if self._measure:
             elapsed = monotonic_ns() - started
@@ -131,13 +132,6 @@ class ReferenceExecution:
         return hal.ExecutionResult(ErrorStatus.NONE, shapes)
 
 
-class Limits(NamedTuple):
-    """How long a run may take, and each loop in it, in ns."""
-
-    deadline_ns: int | None
-    loop_timeout_ns: int
-
-
 class GraphRun:
     """One run of a graph; operands hold an array once they have a value."""
 
@@ -146,13 +140,15 @@ class GraphRun:
         model: ReferencePreparedModel,
         graph: Graph,
         inputs: Sequence[Array | None],
-        limits: Limits,
+        loop_timeout_ns: int,
         depth: int = 0,
     ) -> None:
-        """inputs: None for an omitted one. depth: number of enclosing graphs."""
+        """inputs: None for an omitted one. loop_timeout_ns: how long each loop may take. depth:
+        number of enclosing graphs.
+        """
         self._model = model
         self._graph = graph.subgraph
-        self._limits = limits
+        self._loop_timeout_ns = loop_timeout_ns
         self._depth = depth
         self.omitted: set[int] = set()
         """Inputs that this run leaves out."""
@@ -178,14 +174,14 @@ class GraphRun:
         for item in self._graph.operations:
             location = Place("operation", item.number, OperationType(item.type).name)
             try:
-                self._check_deadline()
+                look()
                 if item.type is OperationType.IF:
                     yield self._if(item)
                 elif item.type is OperationType.WHILE:
                     yield self._while(item)
                 else:
                     self._step(item)
-                    self._check_deadline()  # numpy has no such limit
+                    look()  # numpy has no such limit
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
                 raise trampoline.at_depth(error, location, around) from None
@@ -196,15 +192,6 @@ class GraphRun:
     def outputs(self) -> list[BoundOperand]:
         """The outputs of the graph, computed."""
         return [self.operands[index] for index in self._graph.output_indexes]
-
-    def _check_deadline(self) -> None:
-        deadline_ns = self._limits.deadline_ns
-        if deadline_ns is not None and monotonic_ns() >= deadline_ns:
-            raise NnapiError(
-                ResultCode.MISSED_DEADLINE_TRANSIENT,
-                "the deadline passed",
-                "execution.deadline.passed",
-            )
 
     def _step(self, item: hal.Operation) -> None:
         """Bind, check and compute one operation."""
@@ -228,7 +215,7 @@ class GraphRun:
         misfit = _check_sizes(op)
         try:
             # Overflow, division by zero and NaN are results, not warnings.
-            with np.errstate(all="ignore"), until(self._limits.deadline_ns):
+            with np.errstate(all="ignore"):
                 arrays = formula(declaration.type)(op)
         except NnapiError as error:
             if misfit is None or misfit.code != error.code:
@@ -276,8 +263,8 @@ class GraphRun:
             (goes_on,) = yield self._run_graph(condition, state, "condition")
             if not self._is_true(goes_on):
                 break
-            self._check_deadline()
-            if monotonic_ns() - started > self._limits.loop_timeout_ns:
+            look()
+            if monotonic_ns() - started > self._loop_timeout_ns:
                 raise NnapiError(
                     ResultCode.MISSED_DEADLINE_TRANSIENT,
                     "the loop took longer than it may",
@@ -301,7 +288,7 @@ class GraphRun:
             for index, array in zip(graph.subgraph.input_indexes, inputs, strict=True):
                 if array is not None:
                     merge_dimensions(graph.subgraph.operands[index].dimensions, array.shape)
-            run = GraphRun(self._model, graph, inputs, self._limits, self._depth + 1)
+            run = GraphRun(self._model, graph, inputs, self._loop_timeout_ns, self._depth + 1)
             yield run._operations()
         except NnapiError as error:
             raise trampoline.at_depth(error, word, self._depth) from None

@@ -8,6 +8,7 @@ import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
 from nnapi_shim.drivers.reference.padding import padded
+from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -30,45 +31,37 @@ def channel_shuffle(op: BoundOperation) -> list[Array]:
 
 def depth_to_space(op: BoundOperation) -> list[Array]:
     """output[n, h * b + i, w * b + j, c] = input[n, h, w, (i * b + j) * C' + c], C' = C / b^2."""
-    values, b = _nhwc(op.input.value, op.nchw), op.block_size
+    values, b = to_nhwc(op.input.value, op.nchw), op.block_size
     n, h, w, depth = values.shape
     blocks = values.reshape(n, h, w, b, b, depth // b**2).transpose(0, 1, 3, 2, 4, 5)
-    return [_in_layout(blocks.reshape(n, h * b, w * b, depth // b**2), op.nchw)]
+    return [from_nhwc(blocks.reshape(n, h * b, w * b, depth // b**2), op.nchw)]
 
 
 def space_to_depth(op: BoundOperation) -> list[Array]:
     """output[n, h, w, (i * b + j) * C + c] = input[n, h * b + i, w * b + j, c]."""
-    values, b = _nhwc(op.input.value, op.nchw), op.block_size
+    values, b = to_nhwc(op.input.value, op.nchw), op.block_size
     n, height, width, c = values.shape
     blocks = values.reshape(n, height // b, b, width // b, b, c).transpose(0, 1, 3, 2, 4, 5)
-    return [_in_layout(blocks.reshape(n, height // b, width // b, c * b**2), op.nchw)]
+    return [from_nhwc(blocks.reshape(n, height // b, width // b, c * b**2), op.nchw)]
 
 
 def batch_to_space_nd(op: BoundOperation) -> list[Array]:
     """output[n, h * bh + i, w * bw + j, c] = input[(i * bw + j) * N' + n, h, w, c], N' = N / bh /
     bw.
     """
-    values, (bh, bw) = _nhwc(op.input.value, op.nchw), op.block_shape
+    values, (bh, bw) = to_nhwc(op.input.value, op.nchw), op.block_shape
     batch, h, w, c = values.shape
     n = batch // (bh * bw)
     blocks = values.reshape(bh, bw, n, h, w, c).transpose(2, 3, 0, 4, 1, 5)
-    return [_in_layout(blocks.reshape(n, h * bh, w * bw, c), op.nchw)]
+    return [from_nhwc(blocks.reshape(n, h * bh, w * bw, c), op.nchw)]
 
 
 def space_to_batch_nd(op: BoundOperation) -> list[Array]:
     """output[(i * bw + j) * N + n, h, w, c] = padded[n, h * bh + i, w * bw + j, c]; the padding
     stands for 0, a negative one cuts off.
     """
-    values, (bh, bw) = _nhwc(op.input.value, op.nchw), op.block_shape
+    values, (bh, bw) = to_nhwc(op.input.value, op.nchw), op.block_shape
     values = padded(values, (0, 0, *op.paddings, 0, 0), op.output.zero_point)
     n, height, width, c = values.shape
     blocks = values.reshape(n, height // bh, bh, width // bw, bw, c).transpose(2, 4, 0, 1, 3, 5)
-    return [_in_layout(blocks.reshape(n * bh * bw, height // bh, width // bw, c), op.nchw)]
-
-
-def _nhwc(values: Array, nchw: bool) -> Array:
-    return values.transpose(0, 2, 3, 1) if nchw else values
-
-
-def _in_layout(values: Array, nchw: bool) -> Array:
-    return values.transpose(0, 3, 1, 2) if nchw else values
+    return [from_nhwc(blocks.reshape(n * bh * bw, height // bh, width // bw, c), op.nchw)]

@@ -1,5 +1,6 @@
 """ROI_ALIGN ROI_POOLING."""
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from nnapi_shim.drivers.reference.arrays import (
 from nnapi_shim.drivers.reference.boxes import check_corners, check_indexes, reals
 from nnapi_shim.drivers.reference.deadline import look, watched
 from nnapi_shim.drivers.reference.fixed_point import scaled
+from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.faults import roi_outside
@@ -27,7 +29,7 @@ def roi_align(op: BoundOperation) -> list[Array]:
 
     Quantized, it is computed with integers (semantics.md 12.8), see `_sum_of_samples`.
     """
-    images = _nhwc(centred(op.input), op)
+    images = to_nhwc(centred(op.input), op.nchw)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     result = np.empty(shape, dtype_of(op.output.type))
     scales = _reciprocals(op)
@@ -36,12 +38,13 @@ def roi_align(op: BoundOperation) -> list[Array]:
         rows = _samples(y1, y2, op.out_height, op.height_sampling_ratio, images.shape[1])
         columns = _samples(x1, x2, op.out_width, op.width_sampling_ratio, images.shape[2])
         if is_float(op.output):
-            result[roi] = _mean_of_samples(image, rows, columns)
+            result[roi] = _by_bins(_mean_of_samples, image, rows, columns)
             continue
         multiplier = _multiplier(op, rows.low.shape[1], columns.low.shape[1])
-        steps = scaled(_sum_of_samples(image.astype(np.int64), rows, columns), multiplier)
+        total = _by_bins(_sum_of_samples, image.astype(np.int64), rows, columns)
+        steps = scaled(total, multiplier)
         result[roi] = saturated(steps + op.output.zero_point, op.output.type)
-    return [_in_layout(result, op)]
+    return [from_nhwc(result, op.nchw)]
 
 
 class _Samples(NamedTuple):
@@ -54,10 +57,6 @@ class _Samples(NamedTuple):
 
 def _mean_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
     """In float64; a sum that exceeds float32 is infinite."""
-    if len(rows.low) > 1 and rows.low.size * columns.low.size * image.shape[2] > MANY_SAMPLES:
-        return np.concatenate(
-            [_mean_of_samples(image, part, columns) for part in watched(_by_bins(rows))]
-        )
     share_y = rows.share.astype(np.float64)[..., None, None]
     share_x = columns.share.astype(np.float64)[..., None]
     means = (1 - share_y) * image[rows.low] + share_y * image[rows.high]
@@ -70,9 +69,17 @@ MANY_SAMPLES = 1 << 24
 """Numbers that are not all in memory at once."""
 
 
-def _by_bins(rows: _Samples) -> list[_Samples]:
-    """Each bin of an axis alone."""
-    return [_Samples(*(part[i : i + 1] for part in rows)) for i in range(len(rows.low))]
+def _by_bins(
+    function: Callable[[Array, _Samples, _Samples], Array],
+    image: Array,
+    rows: _Samples,
+    columns: _Samples,
+) -> Array:
+    """function(image, rows, columns), a row of bins at a time where the samples are many."""
+    if rows.low.size * columns.low.size * image.shape[2] <= MANY_SAMPLES:
+        return function(image, rows, columns)
+    parts = (_Samples(*(part[i : i + 1] for part in rows)) for i in range(len(rows.low)))
+    return np.concatenate([function(image, part, columns) for part in watched(parts)])
 
 
 WEIGHT_STEP = np.float32(1) / np.float32(255)
@@ -83,10 +90,6 @@ def _sum_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
 
     A weight is the product of two shares over that step, in float32, rounded to nearest.
     """
-    if len(rows.low) > 1 and rows.low.size * columns.low.size * image.shape[2] > MANY_SAMPLES:
-        return np.concatenate(
-            [_sum_of_samples(image, part, columns) for part in watched(_by_bins(rows))]
-        )
     one = np.float32(1)
     total: Array = np.zeros((), np.int64)
     for row, share_y in ((rows.low, one - rows.share), (rows.high, rows.share)):
@@ -130,7 +133,7 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
 
     Quantized numbers are compared as they are stored.
     """
-    images = _nhwc(op.input.value, op)
+    images = to_nhwc(op.input.value, op.nchw)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     empty = 0 if is_float(op.input) else op.input.zero_point
     lowest = -np.inf if is_float(op.input) else None
@@ -145,7 +148,7 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
                     result[roi, i, j] = np.fmax.reduce(
                         image[top:bottom, left:right], (0, 1), initial=lowest
                     )
-    return [_in_layout(result, op)]
+    return [from_nhwc(result, op.nchw)]
 
 
 def _bins(start: Array, end: Array, bins: int, size: int) -> list[tuple[int, int]]:
@@ -180,11 +183,3 @@ def _strides(op: BoundOperation) -> Array:
 def _reciprocals(op: BoundOperation) -> Array:
     """What ROI_ALIGN multiplies by instead; finite, so that 0 stays 0."""
     return np.minimum(np.float32(1) / _strides(op), np.finfo(np.float32).max)
-
-
-def _nhwc(images: Array, op: BoundOperation) -> Array:
-    return images.transpose(0, 2, 3, 1) if op.nchw else images
-
-
-def _in_layout(images: Array, op: BoundOperation) -> Array:
-    return images.transpose(0, 3, 1, 2) if op.nchw else images

@@ -53,7 +53,7 @@ def _quantized(op: BoundOperation) -> Array:
     within = differences >= -input_radius(multiplier, 5)
     exponents = scaled(np.where(within, differences, 0), multiplier)
     powers = exponential(exponents, 5, 32) * within
-    accumulated = rounding_shift(powers, np.asarray(12)).sum(axis=op.axis, keepdims=True)
+    accumulated = rounding_shift(powers, 12).sum(axis=op.axis, keepdims=True)
     total = accumulated % 2**32
     headroom = 32 - np.frexp(total.astype(np.float64))[1]
     share = reciprocal(wrapped((total << headroom) - 2**31), 32)

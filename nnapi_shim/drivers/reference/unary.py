@@ -1,5 +1,7 @@
 """ABS EXP FLOOR LOG NEG RSQRT SIN SQRT."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import (
@@ -12,31 +14,6 @@ from nnapi_shim.drivers.reference.arrays import (
 from nnapi_shim.operations.declare import BoundOperation
 
 
-def abs(op: BoundOperation) -> list[Array]:
-    """|input|; INT32 wraps."""
-    return _stored(op, np.abs(_numbers(op)))
-
-
-def exp(op: BoundOperation) -> list[Array]:
-    """e^input."""
-    return _stored(op, np.exp(_numbers(op)))
-
-
-def floor(op: BoundOperation) -> list[Array]:
-    """The largest integer that is not above input."""
-    return _stored(op, np.floor(_numbers(op)))
-
-
-def log(op: BoundOperation) -> list[Array]:
-    """ln(input)."""
-    return _stored(op, np.log(_numbers(op)))
-
-
-def neg(op: BoundOperation) -> list[Array]:
-    """-input; INT32 wraps."""
-    return _stored(op, -_numbers(op))
-
-
 def rsqrt(op: BoundOperation) -> list[Array]:
     """1 / sqrt(input).
 
@@ -44,26 +21,24 @@ def rsqrt(op: BoundOperation) -> list[Array]:
     number of the type.
     """
     if is_float(op.output):
-        return _stored(op, 1 / np.sqrt(_numbers(op)))
+        return _reciprocal_root(op)
     roots = np.float32(1) / np.sqrt(real(op.input).astype(np.float32))
     return [quantized_in_float32(roots, op.output)]
 
 
-def sin(op: BoundOperation) -> list[Array]:
-    """The sine of input."""
-    return _stored(op, np.sin(_numbers(op)))
+def _of_numbers(function: Callable[[Array], Array]) -> Callable[[BoundOperation], list[Array]]:
+    """The function of real numbers in float64, rounded once; INT32 as int64, of which the lower
+    half stays.
+    """
+
+    def formula(op: BoundOperation) -> list[Array]:
+        numbers = op.input.value.astype(np.int64) if op.variant == "i32" else real(op.input)
+        return [function(numbers).astype(dtype_of(op.output.type))]
+
+    return formula
 
 
-def sqrt(op: BoundOperation) -> list[Array]:
-    """The square root of input."""
-    return _stored(op, np.sqrt(_numbers(op)))
-
-
-def _numbers(op: BoundOperation) -> Array:
-    """The real numbers as float64; INT32 as int64."""
-    return op.input.value.astype(np.int64) if op.variant == "i32" else real(op.input)
-
-
-def _stored(op: BoundOperation, results: Array) -> list[Array]:
-    """Rounded once; of integers the lower half stays."""
-    return [results.astype(dtype_of(op.output.type))]
+_reciprocal_root = _of_numbers(lambda x: 1 / np.sqrt(x))
+abs, neg = _of_numbers(np.abs), _of_numbers(np.negative)
+exp, log = _of_numbers(np.exp), _of_numbers(np.log)
+floor, sin, sqrt = _of_numbers(np.floor), _of_numbers(np.sin), _of_numbers(np.sqrt)

@@ -81,26 +81,10 @@ class Windows(NamedTuple):
 
 def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) -> Windows:
     """The windows of a bound operation over image: [batch, height, width, depth]."""
-    result = Windows(
-        _axis(
-            image.shape[1],
-            taps_down,
-            op.stride_height,
-            getattr(op, "dilation_height", 1),
-            op.padding,
-            op.pad_top,
-            op.pad_bottom,
-        ),
-        _axis(
-            image.shape[2],
-            taps_across,
-            op.stride_width,
-            getattr(op, "dilation_width", 1),
-            op.padding,
-            op.pad_left,
-            op.pad_right,
-        ),
-    )
+    dilations = getattr(op, "dilation_height", 1), getattr(op, "dilation_width", 1)
+    down = taps_down, op.stride_height, dilations[0], op.padding, op.pad_top, op.pad_bottom
+    across = taps_across, op.stride_width, dilations[1], op.padding, op.pad_left, op.pad_right
+    result = Windows(_axis(image.shape[1], *down), _axis(image.shape[2], *across))
     if result.vertical.output < 1 or result.horizontal.output < 1:
         raise op_failed(
             f"a filter of {taps_down} x {taps_across} does not fit into the padded image of "

@@ -12,8 +12,9 @@ from nnapi_shim.drivers.cpu.lowering import lstm_rounds
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE
 from nnapi_shim.drivers.cpu.program import library
-from nnapi_shim.drivers.reference import fixed_16, lstm_quantized
 from nnapi_shim.drivers.reference import fixed_point as reference
+from nnapi_shim.drivers.reference import fixed_point as reference_fixed_point
+from nnapi_shim.drivers.reference import lstm_quantized
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from tests.drivers.cpu.test_numeric import vectorised
 from tests.operations.cases import TOLERANCE, USES, example
@@ -103,14 +104,14 @@ def test_tables_of_activations(name):
         table = np.empty(2**16, np.int16)
         block, _keep = address.address_of(ACTIVATION_TABLE.pack(table.ctypes.data, integer_bits))
         assert library.current().function(f"{name}_table")(block, 0) == 0
-        formula = getattr(fixed_16, f"{name}_16")
+        formula = getattr(lstm_quantized, f"{name}_16")
         np.testing.assert_array_equal(table, formula(numbers, integer_bits))
 
 
 def test_inverse_root():
     random = np.random.default_rng(1)
     values = np.concatenate([np.arange(1, 300), np.exp2(random.uniform(8, 31, 300)).astype(int)])
-    wanted = [lstm_quantized._inverse_root(int(value)) for value in values]
+    wanted = [*zip(*reference_fixed_point.inverse_square_root(values), strict=True)]
     for at in (0, 1):
         part = vectorised(_part_of_root(at), np.int64)
         assert part(values).tolist() == [root[at] for root in wanted]

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.numeric import bounded, clamp
-from nnapi_shim.drivers.cpu.codegen.vector import clamp as clamp_vector
-from nnapi_shim.drivers.cpu.codegen.vector import splat, variable
+from nnapi_shim.drivers.cpu.codegen.vector import Builder
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -18,12 +17,12 @@ def within(builder: Any, values: Sequence[Any], low: Any, high: Any) -> list[Any
     is_moved = builder.fcmp_ordered(">", low, high)
     low, high = builder.select(is_moved, high, low), builder.select(is_moved, low, high)
     ends = {
-        width: [splat(builder, bound, width) for bound in (low, high)]
+        width: [builder.splat(bound, width) for bound in (low, high)]
         for width in {value.type.count for value in values}
     }
-    slots = [variable(builder, value.type, value) for value in values]
+    slots = [builder.variable(value.type, value) for value in values]
     with builder.if_else(is_moved, likely=False) as (then, otherwise):
-        for branch, limited in ((then, _bounded), (otherwise, clamp_vector)):
+        for branch, limited in ((then, _bounded), (otherwise, Builder.clamp)):
             with branch:
                 for slot, value in zip(slots, values, strict=True):
                     builder.store(limited(builder, value, *ends[value.type.count]), slot)

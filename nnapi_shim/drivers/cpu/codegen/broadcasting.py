@@ -1,7 +1,7 @@
 """Element-wise kernels of two inputs that are broadcast against each other."""
 
 from nnapi_shim.drivers.cpu.codegen.numeric import i64
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
+from nnapi_shim.drivers.cpu.toolchain.kernel import inlined, kernel
 
 
 @inlined
@@ -34,6 +34,7 @@ def broadcast_kernel(name, layout, sizes, constants, fill):
     """
     size, output_size = sizes
 
+    @kernel(layout, name)
     def body(a, tile):
         values = constants(a)
         length, around = a.length, a.size
@@ -53,9 +54,6 @@ def broadcast_kernel(name, layout, sizes, constants, fill):
                 last = fill(x0, x1, y, moves0, moves1, count, values, last)
                 x0, x1, y = x0 + step_0, x1 + step_1, y + row_bytes
         return 0
-
-    body.__name__ = name
-    return kernel(layout)(body)
 
 
 def filler(read, write, formula):
@@ -144,7 +142,3 @@ def without_constants(function):
         return function(x, y)
 
     return formula
-
-
-nothing = helper(lambda a: 0)
-"""No constants."""

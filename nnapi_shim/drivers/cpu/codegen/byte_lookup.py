@@ -3,31 +3,23 @@
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, load, long, store, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, vector
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 LANES = ISA.lookup_bytes
 u8, write_b8 = READ["u8"], WRITE["b8"]
 
 
-@intrinsic
-def _lookup_blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any) -> Any:
+@emits(types.void(*[types.int64] * 4))
+def _lookup_blocks(builder: Any, target: Any, source: Any, blocks: Any, table: Any) -> None:
     """Look up `blocks` vectors of bytes."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target, source, blocks, table = arguments
-        with cgutils.for_range(builder, blocks) as block:
-            at = builder.mul(block.index, long(LANES))
-            value = load(builder, builder.add(source, at), vector(BYTE, LANES), 1)
-            store(builder, ISA.lookup(builder, table, value), builder.add(target, at), 1)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 4), generate
+    with builder.each(blocks, LANES) as at:
+        value = builder.load_from(builder.add(source, at), vector(BYTE, LANES), 1)
+        builder.store_to(ISA.lookup(builder, table, value), builder.add(target, at), 1)
 
 
 @helper
@@ -37,12 +29,7 @@ def _lookup_vectors(y, x, count, table):
     return count // LANES * LANES
 
 
-@helper
-def _lookup_none(y, x, count, table):
-    return 0
-
-
-_lookup_first = _lookup_vectors if LANES else _lookup_none
+_lookup_first = _lookup_vectors if LANES else helper(lambda y, x, count, table: 0)
 
 
 @helper

@@ -4,9 +4,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.vector import WORD, long
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined
 from nnapi_shim.hal.enums import ResultCode
 
 DEADLINE = int(ResultCode.MISSED_DEADLINE_TRANSIENT)
@@ -14,25 +15,15 @@ DEADLINE = int(ResultCode.MISSED_DEADLINE_TRANSIENT)
 CLOCK_MONOTONIC = 1
 
 
-@intrinsic
-def monotonic_ns(typing_context: Any) -> Any:
+@emits(types.int64())
+def monotonic_ns(builder: Any) -> Any:
     """The clock of Python's time.monotonic_ns()."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), word.as_pointer()])
-        clock_gettime = builder.module.globals.get("clock_gettime")
-        if clock_gettime is None:
-            clock_gettime = ir.Function(builder.module, kind, "clock_gettime")
-        entry = builder.function.entry_basic_block
-        with builder.goto_block(entry):
-            time = builder.alloca(ir.ArrayType(word, 2))
-        seconds = builder.bitcast(time, word.as_pointer())
-        builder.call(clock_gettime, [ir.Constant(ir.IntType(32), CLOCK_MONOTONIC), seconds])
-        billions = builder.mul(builder.load(seconds), ir.Constant(word, 10**9))
-        return builder.add(billions, builder.load(builder.gep(seconds, [ir.Constant(word, 1)])))
-
-    return types.int64(), generate
+    word = ir.IntType(64)
+    time = builder.variable(ir.ArrayType(word, 2))
+    seconds = builder.bitcast(time, word.as_pointer())
+    builder.call_by_name("clock_gettime", WORD, WORD(CLOCK_MONOTONIC), seconds)
+    billions = builder.mul(builder.load(seconds), word(10**9))
+    return builder.add(billions, builder.load(builder.gep(seconds, [long(1)])))
 
 
 LONG = 1 << 18
@@ -46,3 +37,13 @@ STRETCH = 1 << 10
 def late(deadline):
     """Whether a deadline, 0 for none, has passed. About 30 ns where there is one."""
     return deadline != 0 and monotonic_ns() >= deadline
+
+
+@inlined
+def late_after(work, deadline, most=LONG):
+    """(whether a deadline has passed, the work since the clock was last looked at): it is looked at
+    when the work, elements or products, reaches `most`.
+    """
+    if work < most:
+        return False, work
+    return late(deadline), 0

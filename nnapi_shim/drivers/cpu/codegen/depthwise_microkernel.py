@@ -15,7 +15,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -33,38 +32,13 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     HALFWORD,
-    LONG,
-    POINTER,
-    VOID,
     WORD,
-    declaration,
-    function,
-    join,
-    load,
+    Builder,
+    constant,
     long,
-    pick,
-    splat,
-    store,
-    variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
-
-
-def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
-    """The lanes of a mask from an address; 0 in the others, where nothing is read."""
-    name = f"llvm.masked.load.v{kind.count}f32.p0"
-    fn = declaration(builder.module, name, kind, [POINTER, WORD, mask.type, kind])
-    pointer, align = builder.inttoptr(address, POINTER), ir.Constant(WORD, 4)
-    return builder.call(fn, [pointer, align, mask, ir.Constant(kind, None)])
-
-
-def masked_store(builder: Any, value: Any, address: Any, mask: Any) -> None:
-    """The lanes of a mask to an address."""
-    name, kind = f"llvm.masked.store.v{value.type.count}f32.p0", value.type
-    fn = declaration(builder.module, name, VOID, [kind, POINTER, WORD, mask.type])
-    pointer = builder.inttoptr(address, POINTER)
-    builder.call(fn, [value, pointer, ir.Constant(WORD, 4), mask])
 
 
 class _Depthwise:
@@ -81,7 +55,7 @@ class _Depthwise:
     def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
         self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
         self.lanes = tiling.lanes
-        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.builder = Builder(fn.append_basic_block("entry"))
         self.args = dict(zip(ARGUMENTS, fn.args, strict=True))
         self.mask: Any = None
 
@@ -94,11 +68,10 @@ class _Depthwise:
         if self.mask is not None:
             last = long(0)
         rounds = builder.udiv(builder.add(args["channels"], long(group - 1)), long(group))
-        with cgutils.for_range(builder, rounds) as loop:
-            channel = builder.mul(loop.index, long(group))
+        with builder.each(rounds, group) as channel:
             channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
             bias = self.parts(self.address_of("bias", channel, 4), self.sum_element)
-            self.sums = [[variable(builder, x.type, x) for x in bias] for _ in range(self.pixels)]
+            self.sums = [[builder.variable(x.type, x) for x in bias] for _ in range(self.pixels)]
             self.rows(
                 self.address_of("input", channel, size), self.address_of("filter", channel, 4)
             )
@@ -117,18 +90,18 @@ class _Depthwise:
         """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
         kind = vector(element, self.lanes * 32 // (16 if element is HALFWORD else 32))
         if self.mask is not None:
-            return [masked_load(self.builder, address, kind, self.mask)]
+            return [self.builder.masked_load(address, constant(kind, 0.0), self.mask, 4)]
         return [
-            load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
+            self.builder.load_from(self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
             for v in range(self.vectors)
         ]
 
     def store(self, value: Any, address: Any) -> None:
         """Store the channels of a pixel."""
         if self.mask is not None:
-            masked_store(self.builder, value, address, self.mask)
+            self.builder.masked_store(value, address, self.mask, 4)
         else:
-            store(self.builder, value, address, self.element_bytes)
+            self.builder.store_to(value, address, self.element_bytes)
 
     def if_present(self, may_be_absent: bool, is_present: Any) -> Any:
         """Code for a pixel or a column; at borders it runs only if that is present."""
@@ -176,9 +149,9 @@ class _Depthwise:
                         if 0 <= j < taps:
                             add(p, xs, steps[j])
             return
-        with cgutils.for_range(builder, args["width"]) as loop:
-            ws = tap_weights(loop.index)
-            tap = builder.add(row, builder.mul(args["tap_step"], loop.index))
+        with builder.each(args["width"]) as j:
+            ws = tap_weights(j)
+            tap = builder.add(row, builder.mul(args["tap_step"], j))
             for p in range(self.pixels):
                 pixel = builder.mul(args["pixel_step"], long(p))
                 add(p, read(builder.add(tap, pixel)), ws)
@@ -194,17 +167,14 @@ class _Float(_Depthwise):
         super().__init__(fn, tiling, variant)
         self.vectors = 1 if variant.few or variant.taps else tiling.channel_vectors
         if variant.few and tiling.masked:
-            builder, lanes = self.builder, self.lanes
-            numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
-            wanted = splat(builder, self.args["channels"], lanes)
-            self.mask = builder.icmp_signed("<", numbers, wanted)
+            self.mask = self.builder.lanes_before(self.args["channels"], self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, args = self.builder, self.args
-        with cgutils.for_range(builder, args["height"]) as loop:
+        with builder.each(args["height"]) as i:
             self.columns(
-                builder.add(row, builder.mul(args["row_step"], loop.index)),
-                builder.add(weights, builder.mul(args["filter_row"], loop.index)),
+                builder.add(row, builder.mul(args["row_step"], i)),
+                builder.add(weights, builder.mul(args["filter_row"], i)),
                 lambda address: self.parts(address, FLOAT),
             )
 
@@ -215,7 +185,7 @@ class _Float(_Depthwise):
         builder, args = self.builder, self.args
         sums = [builder.load(slot) for slots in self.sums for slot in slots]
         finished = iter(within(builder, sums, args["low"], args["high"]))
-        return [join(builder, [next(finished) for _ in slots]) for slots in self.sums]
+        return [builder.join([next(finished) for _ in slots]) for slots in self.sums]
 
 
 class _Quantized(_Depthwise):
@@ -231,21 +201,21 @@ class _Quantized(_Depthwise):
         builder, args = self.builder, self.args
         self.widen = builder.sext if signed else builder.zext
         zero = builder.trunc(args["input_zero"], WORD)
-        self.zero = splat(builder, zero, self.lanes)
-        self.zero_pairs = splat(builder, builder.trunc(zero, HALFWORD), 2 * self.lanes)
+        self.zero = builder.splat(zero, self.lanes)
+        self.zero_pairs = builder.splat(builder.trunc(zero, HALFWORD), 2 * self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, args = self.builder, self.args
         pairs = builder.lshr(args["height"], long(1))
         row_step = builder.mul(args["row_step"], long(2))
         filter_row = builder.mul(args["filter_row"], long(2))
-        with cgutils.for_range(builder, pairs) as loop:
+        with builder.each(pairs) as i:
             self.columns(
-                builder.add(row, builder.mul(row_step, loop.index)),
-                builder.add(weights, builder.mul(filter_row, loop.index)),
+                builder.add(row, builder.mul(row_step, i)),
+                builder.add(weights, builder.mul(filter_row, i)),
                 self.two_rows,
             )
-        with cgutils.for_range(builder, builder.and_(args["height"], long(1))):
+        with builder.each(builder.and_(args["height"], long(1))):
             last = builder.add(weights, builder.mul(filter_row, pairs))
             self.columns(
                 builder.add(row, builder.mul(row_step, pairs)),
@@ -257,13 +227,12 @@ class _Quantized(_Depthwise):
         """Per channel the element at the address and the one a row below."""
         builder, lanes = self.builder, self.lanes
         kind = vector(BYTE, 2 * lanes)
-        upper = load(builder, address, kind, 1)
-        lower = load(builder, builder.add(address, self.args["row_step"]), kind, 1)
+        upper = builder.load_from(address, kind, 1)
+        lower = builder.load_from(builder.add(address, self.args["row_step"]), kind, 1)
         result = []
         for first in (0, lanes):
             order = [at for c in range(first, first + lanes) for at in (c, c + 2 * lanes)]
-            mask = ir.Constant(vector(WORD, 2 * lanes), order)
-            mixed = builder.shuffle_vector(upper, lower, mask)
+            mixed = builder.pick_of_two(upper, lower, order)
             wide = self.widen(mixed, vector(HALFWORD, 2 * lanes))
             result.append(builder.sub(wide, self.zero_pairs))
         return result
@@ -271,10 +240,10 @@ class _Quantized(_Depthwise):
     def one_row(self, address: Any) -> list[Any]:
         """Per channel the element as an int32: its upper half, the sign, has a weight of 0."""
         builder, lanes = self.builder, self.lanes
-        both = load(builder, address, vector(BYTE, 2 * lanes), 1)
+        both = builder.load_from(address, vector(BYTE, 2 * lanes), 1)
         result = []
         for first in (0, lanes):
-            part = pick(builder, both, range(first, first + lanes))
+            part = builder.pick(both, range(first, first + lanes))
             wide = builder.sub(self.widen(part, vector(WORD, lanes)), self.zero)
             result.append(builder.bitcast(wide, vector(HALFWORD, 2 * lanes)))
         return result
@@ -295,7 +264,7 @@ class _Quantized(_Depthwise):
             steps = requantize(builder, sums, columns, last)
             values = to_bytes(builder, steps, last)
             for first in range(0, values.type.count, group):
-                result.append(pick(builder, values, range(first, first + group)))
+                result.append(builder.pick(values, range(first, first + group)))
         return result
 
 
@@ -340,6 +309,7 @@ def pixels(tiling: Tiling, kind: str) -> Any:
     """A numba function run(variant, Source, Weights, Target, Finish) that calls a micro-kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder = Builder.of(builder)
         chosen, *records = arguments
         fields = [
             (value, kind)
@@ -357,7 +327,7 @@ def pixels(tiling: Tiling, kind: str) -> Any:
                 name = (
                     f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
                 )
-                fn, is_new = function(builder.module, name, KINDS)
+                fn, is_new = builder.outlined(name, KINDS)
                 if is_new:
                     WRITERS[kind](fn, tiling, variant).write()
                 builder.call(fn, rest)

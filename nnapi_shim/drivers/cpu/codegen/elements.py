@@ -15,16 +15,13 @@ that the kernel itself has written.
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import emit_float_to_half, emit_half_to_float
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, DOUBLE, FLOAT, HALFWORD, LONG, POINTER, WORD
 from nnapi_shim.drivers.cpu.lowering.elements import MAP
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-
-BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.PointerType()
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
 
 
 def _inputs(module: Any) -> Any:
@@ -39,48 +36,45 @@ def _pointer(builder: Any, stored: Any, address: Any, index: Any) -> Any:
 
 
 def _reader(element: types.Type, stored: Any, widen: Any, is_input: bool) -> Any:
-    """An intrinsic read(address, index) -> element."""
+    """A function of kernels read(address, index) -> element."""
 
-    @intrinsic
-    def read(typing_context: Any, address: Any, index: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            value = builder.load(_pointer(builder, stored, *arguments), typ=stored)
-            value.align = 1
-            if is_input:
-                value.set_metadata("alias.scope", _inputs(builder.module))
-            return widen(builder, value)
-
-        return element(types.int64, types.int64), generate
+    @emits(element(types.int64, types.int64))
+    def read(builder: Any, address: Any, index: Any) -> Any:
+        value = builder.load(_pointer(builder, stored, address, index), typ=stored)
+        value.align = 1
+        if is_input:
+            value.set_metadata("alias.scope", _inputs(builder.module))
+        return widen(builder, value)
 
     return read
 
 
 def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
-    """An intrinsic write(address, index, element)."""
+    """A function of kernels write(address, index, element)."""
 
-    @intrinsic
-    def write(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _pointer(builder, stored, *arguments[:2])
-            store = builder.store(narrow(builder, arguments[2]), pointer)
-            store.align = 1
-            store.set_metadata("noalias", _inputs(builder.module))
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, element), generate
+    @emits(types.void(types.int64, types.int64, element))
+    def write(builder: Any, address: Any, index: Any, value: Any) -> None:
+        pointer = _pointer(builder, stored, address, index)
+        store = builder.store(narrow(builder, value), pointer)
+        store.align = 1
+        store.set_metadata("noalias", _inputs(builder.module))
 
     return write
 
 
+def _unchanged(builder: Any, value: Any) -> Any:
+    return value
+
+
 _READERS = {
-    "f32": (types.float32, FLOAT, lambda b, value: value),
-    "f64": (types.float64, DOUBLE, lambda b, value: value),
+    "f32": (types.float32, FLOAT, _unchanged),
+    "f64": (types.float64, DOUBLE, _unchanged),
     "f16": (types.float32, HALFWORD, emit_half_to_float),
     "i32": (types.int64, WORD, lambda b, value: b.sext(value, LONG)),
-    "u64": (types.uint64, LONG, lambda b, value: value),
-    "u8": (types.uint8, BYTE, lambda b, value: value),
-    "u16": (types.uint16, HALFWORD, lambda b, value: value),
-    "s8": (types.int8, BYTE, lambda b, value: value),
+    "u64": (types.uint64, LONG, _unchanged),
+    "u8": (types.uint8, BYTE, _unchanged),
+    "u16": (types.uint16, HALFWORD, _unchanged),
+    "s8": (types.int8, BYTE, _unchanged),
     "qu8": (types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
     "qs8": (types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
     "qu16": (types.float32, HALFWORD, lambda b, value: b.uitofp(value, FLOAT)),
@@ -90,8 +84,8 @@ READ = {name: _reader(*reader, is_input=True) for name, reader in _READERS.items
 READ_BACK = {name: _reader(*reader, is_input=False) for name, reader in _READERS.items()}
 
 WRITE = {
-    "f32": _writer(types.float32, FLOAT, lambda b, value: value),
-    "f64": _writer(types.float64, DOUBLE, lambda b, value: value),
+    "f32": _writer(types.float32, FLOAT, _unchanged),
+    "f64": _writer(types.float64, DOUBLE, _unchanged),
     "f16": _writer(types.float32, HALFWORD, emit_float_to_half),
     "i32": _writer(types.int64, WORD, lambda b, value: b.trunc(value, WORD)),
     "b8": _writer(types.int32, BYTE, lambda b, value: b.trunc(value, BYTE)),
@@ -105,16 +99,24 @@ def part(count, size, tile):
     return tile * size, min((tile + 1) * size, count)
 
 
-def mapped(name, function, source, target=""):
-    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
-    read, write = READ[source], WRITE[target or source]
+nothing = helper(lambda a: 0)
+"""No constants."""
 
+
+def elementwise(name, record, read, write, formula, constants=nothing):
+    """The kernel output = formula(element of the input, constants of the record)."""
+
+    @kernel(record, name)
     def body(a, tile):
-        x, y = a.input, a.output
+        x, y, values = a.input, a.output, constants(a)
         first, end = part(a.count, a.part, tile)
         for i in range(first, end):
-            write(y, i, function(read(x, i)))
+            write(y, i, formula(read(x, i), values))
         return 0
 
-    body.__name__ = f"{name}_{source}_{target}" if target else f"{name}_{source}"
-    return kernel(MAP)(body)
+
+def mapped(name, function, source, target=""):
+    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
+    name = f"{name}_{source}_{target}" if target else f"{name}_{source}"
+    formula = inlined(lambda x, nothing: function(x))
+    elementwise(name, MAP, READ[source], WRITE[target or source], formula)

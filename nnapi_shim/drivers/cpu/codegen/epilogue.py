@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
 from nnapi_shim.drivers.cpu.codegen.fused_add import (
     AdditionConstants,
     added,
     added_exactly,
-    constant,
+    number_of_block,
 )
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
@@ -28,22 +27,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     requantize_f32,
     to_bytes,
 )
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    FLOAT,
-    LONG,
-    POINTER,
-    WORD,
-    declaration,
-    join,
-    load,
-    long,
-    pick,
-    splat,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, Builder, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
@@ -84,7 +68,7 @@ class Epilogue:
     ) -> None:
         self.tiling, self.scheme, self.adds = tiling, scheme, adds
         self.rows, self.vectors, self.lanes = rows, vectors, tiling.lanes
-        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.builder = Builder(fn.append_basic_block("entry"))
         *words, self.low, self.high = fn.args
         self.args = dict(zip(names, words, strict=True))
         self.is_float = scheme.accumulator is FLOAT
@@ -105,19 +89,17 @@ class Epilogue:
         builder, args = self.builder, self.args
         for m, row in enumerate(totals):
             address = self._row(args["output"], self._row_number(m), args["output_stride"])
-            store(builder, join(builder, row), address, 4)
+            builder.store_to(builder.join(row), address, 4)
 
     def fetch(self) -> None:
         """Prefetch the addend, so that it is in the cache when the sums are complete."""
         builder, args = self.builder, self.args
-        name, lines = "llvm.prefetch.p0", -(-self.vectors * self.lanes * self.size // LINE)
-        fetch = declaration(builder.module, name, ir.VoidType(), [ir.PointerType()] + [WORD] * 3)
+        lines = -(-self.vectors * self.lanes * self.size // LINE)
         with builder.if_then(self._is_added(), likely=False):
             for m in range(self.rows):
                 row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
                 for line in range(lines):
-                    address = builder.inttoptr(builder.add(row, long(LINE * line)), POINTER)
-                    builder.call(fetch, [address, WORD(0), WORD(3), WORD(1)])
+                    builder.prefetch(builder.add(row, long(LINE * line)))
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish float32 sums."""
@@ -134,13 +116,13 @@ class Epilogue:
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
-                    store(builder, join(builder, values), address, 4)
+                    builder.store_to(builder.join(values), address, 4)
             with otherwise:
                 before = (self.vectors - 1) * self.lanes
                 count = builder.sub(args["columns"], long(before))
                 for address, values in rows:
                     if before:
-                        store(builder, join(builder, values[:-1]), address, 4)
+                        builder.store_to(builder.join(values[:-1]), address, 4)
                     rest = builder.add(address, long(before * 4))
                     self._store_partial(values[-1], rest, 4, count)
 
@@ -150,8 +132,8 @@ class Epilogue:
         The whole addend is read before the first store, because the output may overlap it.
         """
         builder, args = self.builder, self.args
-        slots = [[variable(builder, total.type, total) for total in row] for row in totals]
-        bounds = [variable(builder, FLOAT, bound) for bound in (self.low, self.high)]
+        slots = [[builder.variable(total.type, total) for total in row] for row in totals]
+        bounds = [builder.variable(FLOAT, bound) for bound in (self.low, self.high)]
         with builder.if_then(self._is_added(), likely=False):
             for m, row in enumerate(slots):
                 address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
@@ -160,7 +142,7 @@ class Epilogue:
                     [own] = within(builder, [builder.load(slot)], self.low, self.high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
-                builder.store(constant(builder, args["addition"], name, FLOAT), bound)
+                builder.store(number_of_block(builder, args["addition"], name, FLOAT), bound)
         self.low, self.high = (builder.load(bound) for bound in bounds)
         return [[builder.load(slot) for slot in row] for row in slots]
 
@@ -170,7 +152,7 @@ class Epilogue:
         address = self.builder.add(row, long(before * self.size))
         if j + 1 < self.vectors:
             kind = vector(self.scheme.element, self.lanes)
-            return load(self.builder, address, kind, self.size)
+            return self.builder.load_from(address, kind, self.size)
         rest = self.builder.sub(self.args["columns"], long(before))
         return self._load_partial(self.builder, address, rest, self.widths[j])
 
@@ -206,12 +188,12 @@ class Epilogue:
         builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
         spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        spilled = builder.ptrtoint(variable(builder, spilled_type), LONG)
+        spilled = builder.ptrtoint(builder.variable(spilled_type), LONG)
 
         def spill(m: int) -> None:
             for j, total in enumerate(totals[m]):
                 address = long(4 * (m * width + j * lanes))
-                store(builder, total, builder.add(spilled, address), 4)
+                builder.store_to(total, builder.add(spilled, address), 4)
 
         constants = self._constants(is_added)
         fits_registers = (
@@ -231,7 +213,7 @@ class Epilogue:
             value = to_bytes(builder, steps, constants.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
-                row = value if len(rows) == 1 else pick(builder, value, part)
+                row = value if len(rows) == 1 else builder.pick(value, part)
                 self._store_row(row, self._row_number(m))
         with builder.if_then(needs_exact(builder, confidence), likely=False):
             if fits_registers:
@@ -244,21 +226,21 @@ class Epilogue:
         builder, args = self.builder, self.args
         constants = self._constants(is_added)  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
-        with cgutils.for_range(builder, args["rows"]) as loop:
-            address = builder.add(spilled, builder.mul(loop.index, long(row_bytes)))
-            _, confidence = self._requantize_row(loop.index, self._loaded(address), constants)
+        with builder.each(args["rows"]) as m:
+            address = builder.add(spilled, builder.mul(m, long(row_bytes)))
+            _, confidence = self._requantize_row(m, self._loaded(address), constants)
             with builder.if_then(needs_exact(builder, confidence)):
                 columns, last, addition = constants
                 requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
                 if addition is not None:
-                    row = self._row(args["addend"], loop.index, args["addend_stride"])
+                    row = self._row(args["addend"], m, args["addend_stride"])
                     flip = builder.trunc(last.flip, BYTE)
                     block = [row, args["addition"], *addition.own, flip]
                     added_exactly(
                         builder, address, args["columns"], self._load_partial, block, self.lanes
                     )
                 value = to_bytes(builder, self._loaded(address), last)
-                self._store_row(value, loop.index)
+                self._store_row(value, m)
 
     def _constants(self, is_added: bool) -> _Constants:
         """The constants of the requantization, loaded from memory."""
@@ -290,13 +272,13 @@ class Epilogue:
         """The sums of a row from memory."""
         builder, size = self.builder, 4 * self.lanes
         addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
-        return [load(builder, at, self.sum_type, 4) for at in addresses]
+        return [builder.load_from(at, self.sum_type, 4) for at in addresses]
 
     def _addends(self, m: Any, flip: Any) -> list[Any]:
         """The addends of a row, as int8."""
         builder, args = self.builder, self.args
         row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
-        flip = splat(builder, flip, self.lanes)
+        flip = builder.splat(flip, self.lanes)
         return [builder.xor(self._addend(row, j), flip) for j in range(self.vectors)]
 
     def _is_added(self) -> Any:
@@ -305,12 +287,12 @@ class Epilogue:
     def _corrected(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Sums plus the correction of their row, if there is one."""
         builder, kind = self.builder, self.sum_type
-        slots = [[variable(builder, kind, total) for total in row] for row in totals]
+        slots = [[builder.variable(kind, total) for total in row] for row in totals]
         args = self.args["correction"]
         with builder.if_then(builder.icmp_signed("!=", args, long(0)), likely=False):
             for m, row in enumerate(slots):
                 address = builder.add(args, builder.mul(self._row_number(m), long(4)))
-                correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
+                correction = builder.splat(builder.load_from(address, WORD, 4), self.lanes)
                 for slot in row:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
@@ -322,21 +304,14 @@ class Epilogue:
         target = builder.add(args["output"], builder.mul(row, args["output_stride"]))
         with builder.if_else(whole) as (then, otherwise):
             with then:
-                store(builder, value, target, 1)
+                builder.store_to(value, target, 1)
             with otherwise:
                 self._store_partial(value, target, 1, args["columns"])
 
-    def _mask(self, builder: Any, count: Any, lanes: int) -> tuple[Any, str]:
-        """The first `count` lanes, and how LLVM calls vectors of so many elements."""
+    def _mask(self, builder: Any, count: Any, lanes: int) -> Any:
+        """The first `count` lanes."""
         # Lanes as wide as those of the store: LLVM uses such a mask directly.
-        number = LONG if self.is_float else BYTE
-        wanted = count if self.is_float else builder.trunc(count, BYTE)
-        mask = builder.icmp_signed(
-            "<",
-            ir.Constant(vector(number, lanes), list(range(lanes))),
-            splat(builder, wanted, lanes),
-        )
-        return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
+        return builder.lanes_before(count if self.is_float else builder.trunc(count, BYTE), lanes)
 
     def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
         """Load the first `count` lanes of a vector of elements, at most all of them."""
@@ -346,45 +321,27 @@ class Epilogue:
         is_partial = builder.icmp_signed("<", count, long(lanes))
         count = builder.select(is_partial, count, long(lanes))
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, lanes)
-            masked = declaration(
-                builder.module,
-                f"llvm.masked.load.{name}.p0",
-                kind,
-                [ir.PointerType(), WORD, mask.type, kind],
-            )
-            pointer = builder.inttoptr(address, ir.PointerType())
-            zeros = ir.Constant(kind, None)
-            return builder.call(masked, [pointer, ir.Constant(WORD, size), mask, zeros])
-        loaded = variable(builder, kind)
+            mask = self._mask(builder, count, lanes)
+            return builder.masked_load(address, ir.Constant(kind, None), mask, size)
+        loaded = builder.variable(kind)
         builder.store(ir.Constant(kind, None), loaded)
         with builder.if_else(is_partial) as (then, otherwise):
             with then:
                 scratch = builder.ptrtoint(loaded, LONG)
-                with cgutils.for_range(builder, count) as loop:
-                    offset = builder.mul(loop.index, long(size))
-                    one = load(builder, builder.add(address, offset), kind.element, size)
-                    store(builder, one, builder.add(scratch, offset), size)
+                with builder.each(count, size) as offset:
+                    one = builder.load_from(builder.add(address, offset), kind.element, size)
+                    builder.store_to(one, builder.add(scratch, offset), size)
             with otherwise:
-                builder.store(load(builder, address, kind, size), loaded)
+                builder.store(builder.load_from(address, kind, size), loaded)
         return builder.load(loaded)
 
     def _store_partial(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, kind.count)
-            masked = declaration(
-                builder.module,
-                f"llvm.masked.store.{name}.p0",
-                ir.VoidType(),
-                [kind, ir.PointerType(), WORD, mask.type],
-            )
-            pointer = builder.inttoptr(address, ir.PointerType())
-            builder.call(masked, [value, pointer, ir.Constant(WORD, size), mask])
+            builder.masked_store(value, address, self._mask(builder, count, kind.count), size)
             return
-        scratch = builder.ptrtoint(variable(builder, kind, value), LONG)
-        with cgutils.for_range(builder, count) as loop:
-            offset = builder.mul(loop.index, long(size))
-            one = load(builder, builder.add(scratch, offset), kind.element, size)
-            store(builder, one, builder.add(address, offset), size)
+        scratch = builder.ptrtoint(builder.variable(kind, value), LONG)
+        with builder.each(count, size) as offset:
+            one = builder.load_from(builder.add(scratch, offset), kind.element, size)
+            builder.store_to(one, builder.add(address, offset), size)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.simd import F32, I32, scalar_function
 
 LOG2_E = 1.4426950408889634
@@ -141,11 +141,7 @@ exp, expm1, exp_negative = map(scalar_function, (exp_of, expm1_of, exp_negative_
 logistic, tanh, excess_near_0 = map(scalar_function, (logistic_of, tanh_of, excess_of))
 
 
-@intrinsic
-def scaled_power(typing_context: Any, n: Any, excess: Any) -> Any:
+@emits(types.float32(types.int32, types.float32))
+def scaled_power(builder: Any, n: Any, excess: Any) -> Any:
     """`scaled` as a function of kernels."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return scaled(I32(builder, arguments[0]), F32(builder, arguments[1])).value
-
-    return types.float32(types.int32, types.float32), generate
+    return scaled(I32(builder, n), F32(builder, excess)).value

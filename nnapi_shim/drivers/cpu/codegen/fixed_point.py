@@ -20,7 +20,9 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits64_of,
     multiply32,
     shift_right32,
+    words,
 )
+from nnapi_shim.drivers.cpu.lowering.fixed_point import SHORT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 SIXTEEN, SIGN_SHIFT = np.int32(16), np.int32(31)
@@ -55,17 +57,8 @@ def rounded_twice(product, nudge, away, down):
     return shift_right32(add32(add32(product, nudge), and32(is_negative, away)), down)
 
 
-short_constants = helper(
-    lambda a: (
-        np.int32(a.high),
-        np.int32(a.low),
-        np.int32(a.shift),
-        np.int32(a.nudge),
-        np.int32(a.away),
-        np.int32(a.down),
-    )
-)
-"""The multiplier of a record with the fields SHORT."""
+short_constants = words(*SHORT)
+"""The multiplier of a record with these fields."""
 
 
 @helper
@@ -73,6 +66,17 @@ def scaled_short(x, multiplier):
     """MBQM of a number of up to 16 bits and a sign; see `short_multiplier`."""
     high, low, shift, nudge, away, down = multiplier
     return rounded_twice(short_product(x, high, low, shift), nudge, away, down)
+
+
+result_constants = words("zero_point", "lowest", "highest")
+"""Of a record with these fields."""
+
+
+@helper
+def stored(steps, result):
+    """Steps from the zero point, within bounds; result: see `result_constants`."""
+    zero_point, low, high = result
+    return min(max(add32(steps, zero_point), low), high)
 
 
 # The general form
@@ -142,17 +146,11 @@ def exponentials(width):
     eighth = 1 << (width - 4)
     rounded = rounded_to(width)
     third, start, first, slope = rounded(715827883, 1895147668, 1515870810, -1010580540)
-    f0, f1, f2, f3, f4, f5, f6 = rounded(
-        1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242
-    )
+    factors = tuple(rounded(1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242))
 
     @helper
     def product(a, b):
         return min(high_product(a, b, top), one)
-
-    @helper
-    def factor(result, is_set, number):
-        return product(result, number) if is_set else result
 
     @helper
     def exponential(x, integer_bits):
@@ -166,13 +164,8 @@ def exponentials(width):
         tail = rounding_shift(product(square, square), 2) + product(square, t)
         tail = rounding_shift(product(tail, third) + square, 1)
         result = min(start + product(t + tail, start), one)
-        result = factor(result, rest & 1, f0)
-        result = factor(result, rest & 2, f1)
-        result = factor(result, rest & 4, f2)
-        result = factor(result, rest & 8, f3)
-        result = factor(result, rest & 16, f4)
-        result = factor(result, rest & 32, f5)
-        result = factor(result, rest & 64, f6)
+        for bit in range(len(factors)):
+            result = product(result, factors[bit]) if rest & (1 << bit) else result
         result = 0 if x > 32 << (top - integer_bits) else result
         return one if x == 0 else result
 

@@ -3,14 +3,12 @@
 lowering/float_shortcut.py has the error bounds.
 """
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import and32, shift_right32
+from nnapi_shim.drivers.cpu.codegen.vector import WORD
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
@@ -21,18 +19,10 @@ def confidence_mask(bits):
     return np.int32((1 << bits) - WINDOW)
 
 
-@intrinsic
-def nearest(typing_context: Any, x: Any) -> Any:
-    """To the nearest int32, halves to even, in one instruction."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name, word = "llvm.lrint.i32.f32", ir.IntType(32)
-        function = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(word, [ir.FloatType()]), name
-        )
-        return builder.call(function, arguments)
-
-    return types.int32(types.float32), generate
+nearest = emits(types.int32(types.float32))(
+    lambda b, x: b.call_by_name("llvm.lrint.i32.f32", WORD, x)
+)
+"""To the nearest int32, halves to even, in one instruction."""
 
 
 @helper

@@ -7,9 +7,6 @@ integers of `add_quantized` in binary.py.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-from numba.core import cgutils
-
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import minimum_confidence
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -17,12 +14,9 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
     WORD,
-    clamp_integers,
-    function,
-    load,
+    Builder,
+    constant,
     long,
-    splat,
-    store,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
@@ -31,9 +25,9 @@ from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
 OFFSETS = {name: 8 * at for at, name in enumerate(ADDITION.fields)}
 
 
-def constant(builder: Any, addition: Any, name: str, kind: Any) -> Any:
+def number_of_block(builder: Any, addition: Any, name: str, kind: Any) -> Any:
     """A number of the block, 32 bits of it."""
-    return load(builder, builder.add(addition, long(OFFSETS[name])), kind, 4)
+    return builder.load_from(builder.add(addition, long(OFFSETS[name])), kind, 4)
 
 
 class AdditionConstants:
@@ -44,16 +38,16 @@ class AdditionConstants:
 
     def __init__(self, builder: Any, addition: Any, low: Any, high: Any, lanes: int) -> None:
         def splat_constant(name: str, kind: Any) -> Any:
-            return splat(builder, constant(builder, addition, name, kind), lanes)
+            return builder.splat(number_of_block(builder, addition, name, kind), lanes)
 
         self.own = low, high
-        self.limits = [constant(builder, addition, name, FLOAT) for name in ("low", "high")]
-        self.bounds = [splat(builder, bound, lanes) for bound in self.own]
+        self.limits = [number_of_block(builder, addition, name, FLOAT) for name in ("low", "high")]
+        self.bounds = [builder.splat(bound, lanes) for bound in self.own]
         self.own_units = splat_constant("own_units", FLOAT)
         self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
-        ones = builder.shl(WORD(1), constant(builder, addition, "bits", WORD))
-        self.confidence_mask = splat(builder, builder.sub(ones, WORD(WINDOW)), lanes)
+        ones = builder.shl(WORD(1), number_of_block(builder, addition, "bits", WORD))
+        self.confidence_mask = builder.splat(builder.sub(ones, WORD(WINDOW)), lanes)
 
 
 def added(
@@ -66,7 +60,7 @@ def added(
     results: list[Any] = []
     confidence: Any = None
     for steps, other in zip(rows, others, strict=True):
-        own = clamp_integers(builder, steps, *constants.bounds)
+        own = builder.clamp_integers(steps, *constants.bounds)
         x, y = (
             builder.sitofp(value, vector(FLOAT, kind.count))
             for value in (own, builder.sext(other, kind))
@@ -94,7 +88,7 @@ def added_exactly(
     the bytes, the block, the product's bounds as int32, and the flip that makes the bytes int8.
     """
     name = f"nnk_added_{lanes}"
-    fn, is_new = function(builder.module, name, [LONG] * 4 + [WORD] * 2 + [BYTE])
+    fn, is_new = builder.outlined(name, [LONG] * 4 + [WORD] * 2 + [BYTE])
     if is_new:
         _write(fn, others, lanes)
     builder.call(fn, [sums, columns, *args])
@@ -102,42 +96,43 @@ def added_exactly(
 
 def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
     """The function (sums, columns, bytes, block, low, high, flip)."""
-    builder = ir.IRBuilder(fn.append_basic_block("entry"))
+    builder = Builder(fn.append_basic_block("entry"))
     sums, columns, source, addition, low, high, flip = fn.args
     kind, wide = vector(WORD, lanes), vector(LONG, lanes)
 
     def splat_word(name: str) -> Any:
-        return splat(builder, constant(builder, addition, name, WORD), lanes)
+        return builder.splat(number_of_block(builder, addition, name, WORD), lanes)
 
     def rounding_shift(value: Any, nudge: Any, away: Any, down: Any) -> Any:
         """As `rounded_twice` in fixed_point.py."""
-        negative = builder.ashr(value, ir.Constant(kind, [31] * lanes))
+        negative = builder.ashr(value, constant(kind, 31))
         total = builder.add(builder.add(value, nudge), builder.and_(negative, away))
         return builder.ashr(total, down)
 
     count = builder.udiv(builder.add(columns, long(lanes - 1)), long(lanes))
-    is_coarse = builder.icmp_signed("!=", constant(builder, addition, "is_coarse", WORD), WORD(0))
-    with cgutils.for_range(builder, count) as loop:
-        first = builder.mul(loop.index, long(lanes))
+    is_coarse = builder.icmp_signed(
+        "!=", number_of_block(builder, addition, "is_coarse", WORD), WORD(0)
+    )
+    with builder.each(count, lanes) as first:
         address = builder.add(sums, builder.shl(first, long(2)))
         other_bytes = others(builder, builder.add(source, first), builder.sub(columns, first))
-        bounds = (splat(builder, bound, lanes) for bound in (low, high))
-        own = clamp_integers(builder, load(builder, address, kind, 4), *bounds)
+        bounds = (builder.splat(bound, lanes) for bound in (low, high))
+        own = builder.clamp_integers(builder.load_from(address, kind, 4), *bounds)
         own = builder.add(own, splat_word("own_zero"))
-        other = builder.sext(builder.xor(other_bytes, splat(builder, flip, lanes)), kind)
+        other = builder.sext(builder.xor(other_bytes, builder.splat(flip, lanes)), kind)
         other = builder.add(other, splat_word("other_zero"))
         coarse = builder.select(is_coarse, own, other)
         fine = builder.select(is_coarse, other, own)
         low_part = builder.mul(fine, splat_word("fine_low"))
         fine = builder.add(
             builder.mul(fine, splat_word("fine_high")),
-            builder.ashr(low_part, ir.Constant(kind, [10] * lanes)),
+            builder.ashr(low_part, constant(kind, 10)),
         )
-        two = ir.Constant(kind, [-2] * lanes)
+        two = constant(kind, -2)
         fine = rounding_shift(fine, splat_word("fine_nudge"), two, splat_word("fine_down"))
         total = builder.add(builder.mul(coarse, splat_word("coarse")), fine)
         product = builder.mul(builder.sext(total, wide), builder.sext(splat_word("mantissa"), wide))
-        product = builder.trunc(builder.ashr(product, ir.Constant(wide, [30] * lanes)), kind)
+        product = builder.trunc(builder.ashr(product, constant(wide, 30)), kind)
         result = rounding_shift(product, *[splat_word(name) for name in ("nudge", "away", "down")])
-        store(builder, builder.add(result, splat_word("zero_point")), address, 4)
+        builder.store_to(builder.add(result, splat_word("zero_point")), address, 4)
     builder.ret_void()

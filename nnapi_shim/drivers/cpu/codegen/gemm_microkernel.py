@@ -16,20 +16,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    FLOAT,
-    LONG,
-    WORD,
-    function,
-    load,
-    long,
-    variable,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, WORD, long
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
@@ -80,19 +71,19 @@ class _Tile(Epilogue):
         width = self.vectors * self.lanes
         zeros = [ir.Constant(kind, None) for kind in self.kinds]
         bias = [
-            load(builder, builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
+            builder.load_from(builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
             for j, kind in enumerate(self.kinds)
         ]
         if self.in_blocks:
             self.totals = [
-                [variable(builder, value.type, value) for value in bias] for _ in range(self.rows)
+                [builder.variable(value.type, value) for value in bias] for _ in range(self.rows)
             ]
-            self.pending = variable(builder, LONG, long(0))
+            self.pending = builder.variable(LONG, long(0))
             starts = [zeros] * self.chains
         else:
             starts = [bias] + [zeros] * (self.chains - 1)
         self.sums = [
-            [[variable(builder, value.type, value) for value in start] for _ in range(self.rows)]
+            [[builder.variable(value.type, value) for value in start] for _ in range(self.rows)]
             for start in starts
         ]
         self.flip = self.scheme.mask(builder, args["flip"], self.lanes)
@@ -101,16 +92,16 @@ class _Tile(Epilogue):
         row_bytes = width * self.scheme.word_bytes
         head = width * self.scheme.head
         first_word = builder.add(args["panel"], long(head))
-        weights = variable(builder, LONG, first_word)
-        with cgutils.for_range(builder, args["taps"]) as tap:
-            rows = self._rows(tap.index)
+        weights = builder.variable(LONG, first_word)
+        with builder.each(args["taps"]) as tap:
+            rows = self._rows(tap)
             at = builder.load(weights)
             if self.in_blocks:
                 self._blocks(rows, at, row_bytes)
             else:
                 self._part(long(0), args["depth"], rows, at, row_bytes)
             if self.scheme.has_terms:
-                self._further_terms(tap.index, rows, first_word, row_bytes)
+                self._further_terms(tap, rows, first_word, row_bytes)
             size = builder.mul(args["depth"], long(row_bytes))
             builder.store(builder.add(at, size), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
@@ -123,7 +114,7 @@ class _Tile(Epilogue):
         entries = builder.add(args["table"], builder.mul(tap, long(8 * self.rows)))
         rows = []
         for m in range(self.rows):
-            offset = load(builder, builder.add(entries, long(8 * m)), LONG, 8)
+            offset = builder.load_from(builder.add(entries, long(8 * m)), LONG, 8)
             outside = builder.icmp_signed("<", offset, long(0))
             inside = builder.add(args["base"], offset)
             rows.append(builder.select(outside, args["zero"], inside))
@@ -133,8 +124,7 @@ class _Tile(Epilogue):
         """All words of a tap, BLOCK at a time; the totals take the sums after BLOCK words."""
         builder, depth = self.builder, self.args["depth"]
         count = builder.udiv(builder.add(depth, long(BLOCK - 1)), long(BLOCK))
-        with cgutils.for_range(builder, count) as block:
-            first = builder.mul(block.index, long(BLOCK))
+        with builder.each(count, BLOCK) as first:
             rest = builder.sub(depth, first)
             is_short = builder.icmp_signed("<", rest, long(BLOCK))
             words = builder.select(is_short, rest, long(BLOCK))
@@ -164,8 +154,8 @@ class _Tile(Epilogue):
     ) -> None:
         """Loop `count` times over `chains` words of the rows, from word `first` on."""
         builder = self.builder
-        with cgutils.for_range(builder, count) as loop:
-            word = builder.add(first, builder.mul(loop.index, long(chains)))
+        with builder.each(count, chains) as done:
+            word = builder.add(first, done)
             panel = builder.add(at, builder.mul(word, long(row_bytes)))
             offset = builder.mul(word, long(4))
             for c in range(chains):
@@ -184,7 +174,7 @@ class _Tile(Epilogue):
             address = builder.add(row, offset)
             xs = {}
             for width in sorted(set(self.widths)):
-                value = load(builder, address, WORD, 1)
+                value = builder.load_from(address, WORD, 1)
                 xs[width] = scheme.broadcast(builder, value, self.flip, width)
                 # The same address, which the compiler does not see: from a word that it has
                 # it makes the other vector by an instruction more, which takes longer.
@@ -203,11 +193,11 @@ class _Tile(Epilogue):
         starts = builder.add(first_word, builder.mul(words, long(row_bytes)))
         terms = builder.add(starts, builder.mul(builder.add(args["taps"], long(1)), long(8)))
         at = builder.add(starts, builder.mul(tap, long(8)))
-        first, end = (load(builder, builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
-        with cgutils.for_range(builder, builder.sub(end, first)) as loop:
-            number = builder.add(first, loop.index)
+        first, end = (builder.load_from(builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
+        with builder.each(builder.sub(end, first)) as done:
+            number = builder.add(first, done)
             term = builder.add(terms, builder.mul(number, long(8 + row_bytes)))
-            self._word(rows, load(builder, term, LONG, 4), builder.add(term, long(8)), 0)
+            self._word(rows, builder.load_from(term, LONG, 4), builder.add(term, long(8)), 0)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""
@@ -227,15 +217,17 @@ def tile(
     adds: bool | None = None,
     halves: bool = False,
 ) -> Any:
-    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
+    """A function of kernels that runs the micro-kernel with as many vectors as `columns` asks for.
 
     It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
     about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
     vector of half the size where that is enough, and the words are not many.
     """
     names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
+    words = [types.int64] * (len(ARGUMENTS) + len(ADDEND_ARGUMENTS) * (adds is not None))
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    @emits(types.void(*words, types.float32, types.float32))
+    def run(builder: Any, *arguments: Any) -> None:
         columns = arguments[ARGUMENTS.index("columns")]
         for vectors in range(1, tiling.vectors + 1):
             fits = builder.icmp_signed(">", columns, long(tiling.lanes * (vectors - 1)))
@@ -256,7 +248,6 @@ def tile(
                                 call(builder, arguments, vectors, False, halves)
                             with whole:
                                 call(builder, arguments, vectors, False)
-        return context.get_dummy_value()
 
     def has_many(builder: Any, arguments: Any) -> Any:
         taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
@@ -271,26 +262,10 @@ def tile(
         name = f"nnk_tile_{scheme.name}_{rows}x{vectors}x{tiling.lanes}"
         name += "_blocks" * in_blocks + "_adding" * bool(adds) + "_half" * half
         kinds = [LONG] * len(names) + [FLOAT] * 2
-        fn, is_new = function(builder.module, name, kinds)
+        fn, is_new = builder.outlined(name, kinds)
         if is_new:
             tile = _Tile(fn, tiling, scheme, rows, vectors, chains, in_blocks, bool(adds), half)
             tile.write()
         builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 
-    @intrinsic
-    def run(
-        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
-
-    @intrinsic
-    def run_adding(
-        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, output_flip, addend, addend_stride, addition, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(ARGUMENTS + ADDEND_ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
-
-    return run if adds is None else run_adding
+    return run

@@ -13,8 +13,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
@@ -29,12 +29,8 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     HALFWORD,
     LONG,
     WORD,
-    function,
-    load,
+    Builder,
     long,
-    splat,
-    store,
-    variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
@@ -68,22 +64,12 @@ GROUPS_TOGETHER = 4
 """Groups of outputs that share the loaded weights."""
 
 
-@intrinsic
-def interleave_buffer(typing_context):
+@emits(types.int64())
+def interleave_buffer(builder: Any) -> Any:
     """Address of INTERLEAVED_WORDS words on the stack, the same at every call in a kernel."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
-        block.align = 64
-        return builder.ptrtoint(block, LONG)
-
-    return types.int64(), generate
-
-
-def _shuffle(builder: Any, a: Any, b: Any, order: Any) -> Any:
-    """Elements of two vectors one behind the other, by number."""
-    order = list(order)
-    return builder.shuffle_vector(a, b, ir.Constant(vector(WORD, len(order)), order))
+    block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
+    block.align = 64
+    return builder.ptrtoint(block, LONG)
 
 
 def _unpack(builder: Any, a: Any, b: Any, half: int) -> Any:
@@ -96,7 +82,7 @@ def _unpack(builder: Any, a: Any, b: Any, half: int) -> Any:
         for at in range(size // 2)
         for part in (0, count)
     ]
-    return _shuffle(builder, a, b, order)
+    return builder.pick_of_two(a, b, order)
 
 
 class _Interleaver:
@@ -104,7 +90,7 @@ class _Interleaver:
 
     def __init__(self, fn: Any, tiling: Tiling) -> None:
         self.tiling, self.lanes = tiling, tiling.lanes
-        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.builder = Builder(fn.append_basic_block("entry"))
         self.args = dict(zip(INTERLEAVE_ARGUMENTS, fn.args, strict=True))
         self.offsets_out: Any = None
 
@@ -119,9 +105,9 @@ class _Interleaver:
                 self.offsets_out = args["offsets_out"]
                 self.run(long(0), args["target"], last)
                 self.offsets_out = None
-            with otherwise, cgutils.for_range(builder, args["runs"]) as run:
-                source = builder.mul(run.index, args["source"])
-                target = builder.add(args["target"], builder.mul(run.index, args["target_step"]))
+            with otherwise, builder.each(args["runs"]) as run:
+                source = builder.mul(run, args["source"])
+                target = builder.add(args["target"], builder.mul(run, args["target_step"]))
                 with builder.if_else(is_tiny) as (copied, direct):
                     with copied:
                         self.short_run(source, target)
@@ -136,11 +122,11 @@ class _Interleaver:
         pieces = builder.udiv(self.args["length"], long(size))
         done = builder.mul(pieces, long(size))
         rest = builder.sub(self.args["length"], done)
-        with cgutils.for_range(builder, pieces) as loop:
-            self.block(source, builder.mul(loop.index, long(size)), target, BLOCK_VECTORS)
+        with builder.each(pieces, size) as at:
+            self.block(source, at, target, BLOCK_VECTORS)
         rounds = builder.udiv(builder.add(rest, long(lanes - 1)), long(lanes))
-        with cgutils.for_range(builder, rounds) as loop:
-            at = builder.add(done, builder.mul(loop.index, long(lanes)))
+        with builder.each(rounds, lanes) as skipped:
+            at = builder.add(done, skipped)
             at = builder.select(builder.icmp_signed("<", at, last), at, last)
             self.block(source, at, target, 1)
 
@@ -155,11 +141,11 @@ class _Interleaver:
     def short_run(self, source: Any, target: Any) -> None:
         """A run of fewer elements than lanes; behind it, words without meaning are written."""
         builder, lanes, group = self.builder, self.lanes, self.tiling.group
-        copy = builder.ptrtoint(variable(builder, ir.ArrayType(BYTE, group * lanes)), LONG)
-        with cgutils.for_range(builder, self.args["length"]) as loop:
-            for row, address in enumerate(self.rows(builder.add(source, loop.index))):
-                copied = builder.add(copy, builder.add(loop.index, long(row * lanes)))
-                store(builder, load(builder, address, BYTE, 1), copied, 1)
+        copy = builder.ptrtoint(builder.variable(ir.ArrayType(BYTE, group * lanes)), LONG)
+        with builder.each(self.args["length"]) as i:
+            for row, address in enumerate(self.rows(builder.add(source, i))):
+                copied = builder.add(copy, builder.add(i, long(row * lanes)))
+                builder.store_to(builder.load_from(address, BYTE, 1), copied, 1)
         offsets_out = [builder.add(copy, long(row * lanes)) for row in range(group)]
         self.interleaved(offsets_out, [target])
 
@@ -175,7 +161,7 @@ class _Interleaver:
                 self.offsets_out, builder.mul(builder.udiv(at, long(lanes)), long(8))
             )
             targets = [
-                builder.add(target, load(builder, builder.add(entry, long(8 * v)), LONG, 8))
+                builder.add(target, builder.load_from(builder.add(entry, long(8 * v)), LONG, 8))
                 for v in range(vectors)
             ]
         self.interleaved(rows, targets)
@@ -185,14 +171,14 @@ class _Interleaver:
         builder, lanes = self.builder, self.lanes
         count = len(targets) * lanes
         kind = vector(BYTE, count)
-        flip = splat(builder, builder.trunc(self.args["flip"], BYTE), count)
-        rows = [builder.xor(load(builder, address, kind, 1), flip) for address in addresses]
+        flip = builder.splat(builder.trunc(self.args["flip"], BYTE), count)
+        rows = [builder.xor(builder.load_from(address, kind, 1), flip) for address in addresses]
         make = self.quads if self.tiling.group == 4 else self.pairs
         vectors = make(rows)
         each = len(vectors) // len(targets)
         for number, words in enumerate(vectors):
             address = long(4 * lanes // each * (number % each))
-            store(builder, words, builder.add(targets[number // each], address), 4)
+            builder.store_to(words, builder.add(targets[number // each], address), 4)
 
     def quads(self, rows: list[Any]) -> list[Any]:
         """Four rows of bytes; words of 128 bits at a time are in order."""
@@ -222,18 +208,18 @@ class _Interleaver:
         builder, lanes = self.builder, self.lanes
         count = rows[0].type.count
         wide = vector(HALFWORD, 2 * lanes)
-        zero = splat(builder, builder.trunc(self.args["zero"], HALFWORD), 2 * lanes)
+        zero = builder.splat(builder.trunc(self.args["zero"], HALFWORD), 2 * lanes)
         result = []
         for first in range(0, count, lanes):
             order = [at for c in range(first, first + lanes) for at in (c, c + count)]
-            mixed = _shuffle(builder, rows[0], rows[1], order)
+            mixed = builder.pick_of_two(rows[0], rows[1], order)
             result.append(builder.sub(builder.sext(mixed, wide), zero))
         return result
 
 
 def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
     """The function that computes a block of outputs of every group."""
-    builder = ir.IRBuilder(fn.append_basic_block("entry"))
+    builder = Builder(fn.append_basic_block("entry"))
     args = dict(zip(BLOCK_ARGUMENTS, fn.args[: len(BLOCK_ARGUMENTS)], strict=True))
     scheme = quads8() if tiling.group == 4 else pairs16()
     lanes, width = tiling.lanes, BLOCK_VECTORS * tiling.lanes
@@ -243,17 +229,16 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
     table = builder.add(args["panel"], long(4 * width))
     low, high = fn.args[len(BLOCK_ARGUMENTS) :]
     last = ByteOutput(args["zero_point"], low, high, args["output_flip"])
-    with cgutils.for_range(builder, rounds) as loop:
-        group = builder.mul(loop.index, long(together))
+    with builder.each(rounds, together) as group:
         sums = []
         for _ in range(together):
             parts = [builder.add(args["panel"], long(4 * lanes * v)) for v in range(BLOCK_VECTORS)]
-            sums.append([variable(builder, kind, load(builder, at, kind, 4)) for at in parts])
+            sums.append([builder.variable(kind, builder.load_from(at, kind, 4)) for at in parts])
         interleaved = builder.add(args["interleaved"], builder.mul(group, args["interleaved_step"]))
-        with cgutils.for_range(builder, args["taps"]) as tap:
-            address = builder.add(args["offsets"], builder.mul(tap.index, long(8)))
-            words = builder.add(interleaved, load(builder, address, LONG, 8))
-            panel = builder.add(args["weights"], builder.mul(tap.index, long(4 * width)))
+        with builder.each(args["taps"]) as tap:
+            address = builder.add(args["offsets"], builder.mul(tap, long(8)))
+            words = builder.add(interleaved, builder.load_from(address, LONG, 8))
+            panel = builder.add(args["weights"], builder.mul(tap, long(4 * width)))
             vectors = [
                 scheme.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
                 for v in range(BLOCK_VECTORS)
@@ -261,7 +246,7 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
             for number in range(together):
                 first = builder.add(words, builder.mul(args["interleaved_step"], long(number)))
                 for v, slot in enumerate(sums[number]):
-                    x = load(builder, builder.add(first, long(4 * lanes * v)), operand, 4)
+                    x = builder.load_from(builder.add(first, long(4 * lanes * v)), operand, 4)
                     builder.store(scheme.step(builder, builder.load(slot), x, vectors[v]), slot)
         columns = ColumnConstants(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
         output = builder.add(args["output"], builder.mul(group, args["output_step"]))
@@ -269,60 +254,44 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
             totals = [builder.load(slot) for slot in slots]
             steps = requantize(builder, [totals], columns, last)
             target = builder.add(output, builder.mul(args["output_step"], long(number)))
-            store(builder, to_bytes(builder, steps, last), target, 1)
+            builder.store_to(to_bytes(builder, steps, last), target, 1)
     builder.ret_void()
 
 
 def interleaver(tiling: Tiling) -> Any:
-    """A numba function of the arguments INTERLEAVE_ARGUMENTS."""
+    """A function of kernels with the arguments INTERLEAVE_ARGUMENTS."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    @emits(types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)))
+    def interleave(builder: Any, *arguments: Any) -> None:
         kinds = [LONG] * len(INTERLEAVE_ARGUMENTS)
-        fn, is_new = function(builder.module, f"nnk_interleave_{tiling.group}", kinds)
+        fn, is_new = builder.outlined(f"nnk_interleave_{tiling.group}", kinds)
         if is_new:
             _Interleaver(fn, tiling).write()
         builder.call(fn, arguments)
-        return context.get_dummy_value()
-
-    @intrinsic
-    def interleave(
-        typing_context, row0, row1, row2, row3, step0, step1, step2, step3, runs, length, source,
-        offsets_out, target_step, target, flip, zero, order,
-    ):  # fmt: skip
-        return types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)), generate
 
     return interleave
 
 
 def blocks(tiling: Tiling) -> Any:
-    """A numba function of the arguments BLOCK_ARGUMENTS, low and high."""
+    """A function of kernels with the arguments BLOCK_ARGUMENTS, low and high."""
+    words, bounds = [types.int64] * len(BLOCK_ARGUMENTS), [types.float32] * 2
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        args = dict(zip(BLOCK_ARGUMENTS, arguments[: len(BLOCK_ARGUMENTS)], strict=True))
-        bounds = arguments[len(BLOCK_ARGUMENTS) :]
+    @emits(types.void(*words, *bounds))
+    def run(builder: Any, *arguments: Any) -> None:
+        *words, low, high = arguments
+        args = dict(zip(BLOCK_ARGUMENTS, words, strict=True))
         rest = builder.and_(args["groups"], long(GROUPS_TOGETHER - 1))
         done = builder.sub(args["groups"], rest)
         for together, first, count in ((GROUPS_TOGETHER, long(0), done), (1, done, rest)):
             with builder.if_then(builder.icmp_signed(">", count, long(0))):
                 name = f"nnk_interleaved_{tiling.group}_{together}"
-                fn, is_new = function(
-                    builder.module, name, [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2
-                )
+                fn, is_new = builder.outlined(name, [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2)
                 if is_new:
                     _write_blocks(fn, tiling, together)
                 part = dict(args, groups=count)
                 for name in ("interleaved", "output"):
                     step = builder.mul(first, args[f"{name}_step"])
                     part[name] = builder.add(args[name], step)
-                builder.call(fn, [*part.values(), *bounds])
-        return context.get_dummy_value()
-
-    @intrinsic
-    def run(
-        typing_context, interleaved, offsets, taps, panel, weights, groups, interleaved_step,
-        output, output_step, zero_point, output_flip, low, high,
-    ):  # fmt: skip
-        words = [types.int64] * len(BLOCK_ARGUMENTS)
-        return types.void(*words, types.float32, types.float32), generate
+                builder.call(fn, [*part.values(), low, high])
 
     return run

@@ -6,15 +6,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    FLOAT,
-    HALFWORD,
-    WORD,
-    load,
-    splat,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, HALFWORD, WORD, vector
 from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_HEAD_BYTES
 
 
@@ -50,10 +42,10 @@ def float32() -> MacScheme:
     """A word is a float32; sums are float32."""
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        return splat(builder, builder.bitcast(word, FLOAT), lanes)
+        return builder.splat(builder.bitcast(word, FLOAT), lanes)
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        return load(builder, address, vector(FLOAT, lanes), 4)
+        return builder.load_from(address, vector(FLOAT, lanes), 4)
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.multiply_add(builder, x, w, total)
@@ -66,7 +58,7 @@ def halves() -> MacScheme:
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
         half = vector(ir.HalfType(), lanes)
-        return builder.fpext(load(builder, address, half, 2), vector(FLOAT, lanes))
+        return builder.fpext(builder.load_from(address, half, 2), vector(FLOAT, lanes))
 
     return float32()._replace(name="f32f16", word_bytes=2, weights=weights)
 
@@ -78,10 +70,10 @@ def pairs16(packed: Any = HALFWORD) -> MacScheme:
     size = packed.width // 8
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        return builder.bitcast(splat(builder, word, lanes), vector(HALFWORD, 2 * lanes))
+        return builder.bitcast(builder.splat(word, lanes), vector(HALFWORD, 2 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        words = load(builder, address, vector(packed, 2 * lanes), 2 * size)
+        words = builder.load_from(address, vector(packed, 2 * lanes), 2 * size)
         return words if packed is HALFWORD else builder.sext(words, vector(HALFWORD, 2 * lanes))
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
@@ -105,14 +97,14 @@ def quads8() -> MacScheme:
         # From memory, because a constant here sends instruction selection of LLVM 22 into an
         # endless loop, and a word in all lanes is xor-ed before the broadcast, not after it, which
         # takes two more instructions per row.
-        return load(builder, flip, vector(WORD, lanes), 4)
+        return builder.load_from(flip, vector(WORD, lanes), 4)
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        flipped = builder.xor(splat(builder, word, lanes), flip)
+        flipped = builder.xor(builder.splat(word, lanes), flip)
         return builder.bitcast(flipped, vector(BYTE, 4 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        return load(builder, address, vector(BYTE, 4 * lanes), 4)
+        return builder.load_from(address, vector(BYTE, 4 * lanes), 4)
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_quads(builder, total, x, w)
@@ -124,7 +116,7 @@ def byte_pairs() -> MacScheme:
     """A word is four uint8 of the input by four int8 weights, whose products fit int16 in pairs."""
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        return builder.bitcast(splat(builder, word, lanes), vector(BYTE, 4 * lanes))
+        return builder.bitcast(builder.splat(word, lanes), vector(BYTE, 4 * lanes))
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_byte_pairs(builder, total, x, w)

@@ -8,12 +8,13 @@ wide, which would halve the lanes, hence the few intrinsics that name 32 bits.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
+from nnapi_shim.drivers.cpu.codegen.vector import DOUBLE, FLOAT, HALF, HALFWORD, LONG, POINTER, WORD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -41,67 +42,50 @@ u32 = _pointer(types.uint32)
 i64 = _pointer(types.int64)
 
 
-# Numbers
-
-_HALFWORD, _WORD, _HALF, _FLOAT = ir.IntType(16), ir.IntType(32), ir.HalfType(), ir.FloatType()
-
-
-def _conversion(source: types.Type, result: types.Type, emit: Any) -> Any:
-    """An intrinsic of one argument; emit(builder, value) -> value."""
+def words(*names: str) -> Any:
+    """A function of kernels: these fields of a record, which are int64, as int32."""
 
     @intrinsic
-    def convert(typing_context: Any, value: Any) -> Any:
+    def read(typing_context: Any, record: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(builder, arguments[0])
+            [record], [value] = signature.args, arguments
+            fields = [
+                context.get_getattr(record, name)(context, builder, record, value, name)
+                for name in names
+            ]
+            numbers = [builder.trunc(field, WORD) for field in fields]
+            return context.make_tuple(builder, signature.return_type, numbers)
 
-        return result(source), generate
+        return types.UniTuple(types.int32, len(names))(record), generate
 
-    return convert
+    return read
 
 
-bits_of = _conversion(types.float32, types.int32, lambda b, x: b.bitcast(x, _WORD))
-float_of = _conversion(types.int32, types.float32, lambda b, x: b.bitcast(x, _FLOAT))
-bits64_of = _conversion(types.float64, types.int64, lambda b, x: b.bitcast(x, ir.IntType(64)))
-float64_of = _conversion(types.int64, types.float64, lambda b, x: b.bitcast(x, ir.DoubleType()))
-truncated = _conversion(types.float32, types.int32, lambda b, x: b.fptosi(x, _WORD))
+# Numbers
+
+_of_float = emits(types.float32(types.float32))
+_float_to_int = emits(types.int32(types.float32))
+bits_of = _float_to_int(lambda b, x: b.bitcast(x, WORD))
+float_of = emits(types.float32(types.int32))(lambda b, x: b.bitcast(x, FLOAT))
+bits64_of = emits(types.int64(types.float64))(lambda b, x: b.bitcast(x, LONG))
+float64_of = emits(types.float64(types.int64))(lambda b, x: b.bitcast(x, DOUBLE))
+truncated = _float_to_int(lambda b, x: b.fptosi(x, WORD))
 """Toward zero; the value must fit an int32."""
 
-
-def _emit_square_root(builder: Any, value: Any) -> Any:
-    name = "llvm.sqrt.f32"
-    function = builder.module.globals.get(name) or ir.Function(
-        builder.module, ir.FunctionType(_FLOAT, [_FLOAT]), name
-    )
-    return builder.call(function, [value])
-
-
-square_root = _conversion(types.float32, types.float32, _emit_square_root)
+square_root = _of_float(lambda b, x: b.call_same("llvm.sqrt", x))
 """One instruction; numpy's would call the C library where no vector is filled."""
 
 
-@intrinsic
-def copy_bytes(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+@emits(types.void(types.int64, types.int64, types.int64))
+def copy_bytes(builder: Any, target: Any, source: Any, length: Any) -> None:
     """Copy memory that does not overlap (the C library's memcpy, or less for a constant length)."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointers = [builder.inttoptr(address, ir.PointerType()) for address in arguments[:2]]
-        cgutils.raw_memcpy(builder, *pointers, arguments[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
+    pointers = [builder.inttoptr(address, POINTER) for address in (target, source)]
+    cgutils.raw_memcpy(builder, *pointers, length, 1)
 
 
 def arithmetic(element: types.Type, emit: Any) -> Any:
-    """An intrinsic of two arguments, all of one type; emit(builder, x, y) -> value."""
-
-    @intrinsic
-    def compute(typing_context: Any, x: Any, y: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(builder, *arguments)
-
-        return element(element, element), generate
-
-    return compute
+    """A function of kernels of two arguments, all of one type; emit(builder, x, y) -> value."""
+    return emits(element(element, element))(emit)
 
 
 add32 = arithmetic(types.int32, lambda b, x, y: b.add(x, y))
@@ -116,34 +100,15 @@ multiply_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, 
 """
 
 
-@intrinsic
-def larger_number(typing_context: Any, x: Any, y: Any) -> Any:
-    """The larger of two float32; where one is NaN, the other. Loops that keep the largest number
-    of many vectorise with it, which they do not with a comparison.
-    """
+larger_number = arithmetic(types.float32, lambda b, x, y: b.call_same("llvm.maximumnum", x, y))
+"""The larger of two float32; where one is NaN, the other. Loops that keep the largest number of
+many vectorise with it, which they do not with a comparison.
+"""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name = "llvm.maximumnum.f32"
-        function = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(_FLOAT, [_FLOAT] * 2), name
-        )
-        return builder.call(function, arguments)
-
-    return types.float32(types.float32, types.float32), generate
-
-
-@intrinsic
-def multiply_add(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-    """The sum x * y + z in float32, rounded once where the processor has an instruction for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name = "llvm.fmuladd.f32"
-        function = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(_FLOAT, [_FLOAT] * 3), name
-        )
-        return builder.call(function, arguments)
-
-    return types.float32(types.float32, types.float32, types.float32), generate
+multiply_add = emits(types.float32(*[types.float32] * 3))(
+    lambda b, x, y, z: b.call_same("llvm.fmuladd", x, y, z)
+)
+"""The sum x * y + z in float32, rounded once where the processor has an instruction for it."""
 
 
 @helper
@@ -190,50 +155,46 @@ def from_ordered(key):
 def emit_half_to_float(builder: Any, half: Any) -> Any:
     """From i16 to float, exact."""
     if ISA.tier.float16:
-        return builder.fpext(builder.bitcast(half, _HALF), _FLOAT)
+        return builder.fpext(builder.bitcast(half, HALF), FLOAT)
     # The exponent of a half is rebased by a multiplication, which also carries infinity and NaN
     # over. A subnormal half is m * 2^-24: m is put under the exponent of 1/2, whose last bit is
     # worth that, and 1/2 subtracted.
-    bits = builder.zext(half, _WORD)
-    magnitude = builder.and_(bits, _word(0x7FFF))
-    shifted = builder.add(builder.shl(magnitude, _word(13)), _word(0xE0 << 23))
-    normal = builder.fmul(builder.bitcast(shifted, _FLOAT), ir.Constant(_FLOAT, 2.0**-112))
-    small = builder.bitcast(builder.or_(magnitude, _word(0x3F000000)), _FLOAT)
-    subnormal = builder.fsub(small, ir.Constant(_FLOAT, 0.5))
-    is_small = builder.icmp_unsigned("<", magnitude, _word(0x0400))
-    value = builder.bitcast(builder.select(is_small, subnormal, normal), _WORD)
-    sign = builder.shl(builder.xor(bits, magnitude), _word(16))
-    return builder.bitcast(builder.or_(value, sign), _FLOAT)
+    bits = builder.zext(half, WORD)
+    magnitude = builder.and_(bits, WORD(0x7FFF))
+    shifted = builder.add(builder.shl(magnitude, WORD(13)), WORD(0xE0 << 23))
+    normal = builder.fmul(builder.bitcast(shifted, FLOAT), FLOAT(2.0**-112))
+    small = builder.bitcast(builder.or_(magnitude, WORD(0x3F000000)), FLOAT)
+    subnormal = builder.fsub(small, FLOAT(0.5))
+    is_small = builder.icmp_unsigned("<", magnitude, WORD(0x0400))
+    value = builder.bitcast(builder.select(is_small, subnormal, normal), WORD)
+    sign = builder.shl(builder.xor(bits, magnitude), WORD(16))
+    return builder.bitcast(builder.or_(value, sign), FLOAT)
 
 
 def emit_float_to_half(builder: Any, value: Any) -> Any:
     """From float to i16, to the nearest, halves to even; overflow becomes infinity."""
     if ISA.tier.float16:
-        return builder.bitcast(builder.fptrunc(value, _HALF), _HALFWORD)
-    bits = builder.bitcast(value, _WORD)
-    magnitude = builder.and_(bits, _word(0x7FFFFFFF))
+        return builder.bitcast(builder.fptrunc(value, HALF), HALFWORD)
+    bits = builder.bitcast(value, WORD)
+    magnitude = builder.and_(bits, WORD(0x7FFFFFFF))
     # 2^16 and above is infinity, NaN stays NaN.
-    is_nan = builder.icmp_unsigned(">", magnitude, _word(0x7F800000))
-    large = builder.select(is_nan, _word(0x7E00), _word(0x7C00))
+    is_nan = builder.icmp_unsigned(">", magnitude, WORD(0x7F800000))
+    large = builder.select(is_nan, WORD(0x7E00), WORD(0x7C00))
     # Below 2^-14 the last bit is worth 2^-24, as that of 1/2 in a float32: the addition rounds.
-    half = ir.Constant(_FLOAT, 0.5)
-    sum = builder.fadd(builder.bitcast(magnitude, _FLOAT), half)
-    small = builder.sub(builder.bitcast(sum, _WORD), _word(0x3F000000))
+    half = FLOAT(0.5)
+    sum = builder.fadd(builder.bitcast(magnitude, FLOAT), half)
+    small = builder.sub(builder.bitcast(sum, WORD), WORD(0x3F000000))
     # Else 13 bits are cut off after half of their worth, or just less, was added. What overflows
     # the mantissa increments the exponent; the sum of 65520 and above reads as infinity.
-    odd = builder.and_(builder.lshr(magnitude, _word(13)), _word(1))
-    rebased = builder.add(magnitude, _word(0xC8000FFF))
-    normal = builder.lshr(builder.add(rebased, odd), _word(13))
-    is_small = builder.icmp_unsigned("<", magnitude, _word(0x38800000))
-    is_large = builder.icmp_unsigned(">=", magnitude, _word(0x47800000))
+    odd = builder.and_(builder.lshr(magnitude, WORD(13)), WORD(1))
+    rebased = builder.add(magnitude, WORD(0xC8000FFF))
+    normal = builder.lshr(builder.add(rebased, odd), WORD(13))
+    is_small = builder.icmp_unsigned("<", magnitude, WORD(0x38800000))
+    is_large = builder.icmp_unsigned(">=", magnitude, WORD(0x47800000))
     result = builder.select(is_large, large, builder.select(is_small, small, normal))
-    sign = builder.and_(builder.lshr(bits, _word(16)), _word(0x8000))
-    return builder.trunc(builder.or_(result, sign), _HALFWORD)
+    sign = builder.and_(builder.lshr(bits, WORD(16)), WORD(0x8000))
+    return builder.trunc(builder.or_(result, sign), HALFWORD)
 
 
-def _word(value: int) -> Any:
-    return ir.Constant(_WORD, value)
-
-
-half_to_float = _conversion(types.uint16, types.float32, emit_half_to_float)
-float_to_half = _conversion(types.float32, types.uint16, emit_float_to_half)
+half_to_float = emits(types.float32(types.uint16))(emit_half_to_float)
+float_to_half = emits(types.uint16(types.float32))(emit_float_to_half)

@@ -1,28 +1,24 @@
 """Pooling micro-kernel: reduces the taps of a window, vectors of channels in registers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     HALFWORD,
     WORD,
-    clamp,
-    declaration,
-    load,
+    constant,
     long,
-    splat,
-    store,
-    variable,
     vector,
+    with_lanes_of,
 )
 
 TAPS = 3
@@ -54,43 +50,24 @@ def windows(pool: Pool) -> Any:
     steps: bytes from tap to tap, and from row to row; sizes: rows, taps of a row, channels. The
     last channels reach back: the target must not lie where something is read.
     """
+    tuples = types.UniTuple(types.int64, 2), types.UniTuple(types.int64, 3)
+    bounds, counts = [pool.bound] * 2, [types.float32] * 2
 
-    @intrinsic
-    def pixel(
-        typing_context: Any, corner: Any, steps: Any, sizes: Any, target: Any, low: Any, high: Any,
-        share: Any, nudge: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            corner, steps, sizes, target, *values = arguments
-            steps, sizes = (cgutils.unpack_tuple(builder, args) for args in (steps, sizes))
-            if pool.stored is BYTE and pool.total is BYTE:
-                values = [builder.trunc(bound, BYTE) for bound in values[:2]]
-            width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
-            levels = dict.fromkeys(
-                (MANY * VECTOR_BYTES // width, VECTOR_BYTES // width, 8 // width, 1)
-            )
-            _level(builder, pool, [*levels], (corner, steps, sizes, target, values))
-            return context.get_dummy_value()
-
-        tuples = types.UniTuple(types.int64, 2), types.UniTuple(types.int64, 3)
-        bounds, counts = [pool.bound] * 2, [types.float32] * 2
-        return types.void(types.int64, *tuples, types.int64, *bounds, *counts), generate
+    @emits(types.void(types.int64, *tuples, types.int64, *bounds, *counts))
+    def pixel(builder: Any, corner: Any, *arguments: Any) -> None:
+        steps, sizes = (cgutils.unpack_tuple(builder, part) for part in arguments[:2])
+        target, *values = arguments[2:]
+        if pool.stored is BYTE and pool.total is BYTE:
+            values = [builder.trunc(bound, BYTE) for bound in values[:2]]
+        width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
+        levels = dict.fromkeys((MANY * VECTOR_BYTES // width, VECTOR_BYTES // width, 8 // width, 1))
+        builder.choose_lanes(
+            sizes[2],
+            [*levels],
+            lambda lanes: _blocks(builder, pool, lanes, corner, steps, sizes, target, values),
+        )
 
     return pixel
-
-
-def _level(builder: Any, pool: Pool, levels: Sequence[int], window: Any) -> None:
-    """The widest vectors that the channels fill."""
-    lanes, *others = levels
-    if not others:
-        _blocks(builder, pool, lanes, *window)
-        return
-    depth = window[2][2]
-    with builder.if_else(builder.icmp_signed(">=", depth, long(lanes))) as (then, otherwise):
-        with then:
-            _blocks(builder, pool, lanes, *window)
-        with otherwise:
-            _level(builder, pool, others, window)
 
 
 def _blocks(
@@ -100,46 +77,34 @@ def _blocks(
     (pixel_step, row_step), (height, width, depth) = steps, sizes
     size = 1 if pool.stored is BYTE else 4
     kind = vector(pool.stored, lanes) if lanes > 1 else pool.stored
-    spread = [splat(builder, value, lanes) if lanes > 1 else value for value in values]
+    spread = [builder.splat(value, lanes) if lanes > 1 else value for value in values]
     last = builder.sub(depth, long(lanes))
     count = builder.sdiv(builder.add(depth, long(lanes - 1)), long(lanes))
     threes = builder.sdiv(width, long(TAPS))
     rest = builder.srem(width, long(TAPS))
     three_step = builder.mul(pixel_step, long(TAPS))
     start = pool.start(builder, spread)
-    total, address, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
-    with cgutils.for_range(builder, count) as block:
-        at = builder.mul(block.index, long(lanes))
+    total, address, line = (builder.variable(k) for k in (start.type, long(0).type, long(0).type))
+    with builder.each(count, lanes) as at:
         at = builder.select(builder.icmp_signed("<", at, last), at, last)
         offset = builder.mul(at, long(size))
         builder.store(start, total)
         builder.store(builder.add(corner, offset), line)
-        with cgutils.for_range(builder, height):
+        with builder.each(height):
             row = builder.load(line)
             builder.store(row, address)
             builder.store(builder.add(row, row_step), line)
             for times, step, taps in ((threes, three_step, TAPS), (rest, pixel_step, 1)):
-                with cgutils.for_range(builder, times):
+                with builder.each(times):
                     here = builder.load(address)
-                    vectors = [
-                        pool.widen(
-                            builder,
-                            load(
-                                builder,
-                                builder.add(here, builder.mul(pixel_step, long(tap))),
-                                kind,
-                                1,
-                            ),
-                        )
-                        for tap in range(taps)
-                    ]
-                    joined = vectors[0]
-                    for other in vectors[1:]:
-                        joined = pool.join(builder, joined, other)
+                    offsets = [builder.mul(pixel_step, long(tap)) for tap in range(taps)]
+                    loaded = [builder.load_from(builder.add(here, x), kind, 1) for x in offsets]
+                    widened = [pool.widen(builder, value) for value in loaded]
+                    joined = reduce(partial(pool.join, builder), widened)
                     builder.store(pool.join(builder, builder.load(total), joined), total)
                     builder.store(builder.add(here, step), address)
         result = pool.finish(builder, builder.load(total), spread)
-        store(builder, result, builder.add(target, offset), 1)
+        builder.store_to(result, builder.add(target, offset), 1)
 
 
 def _as_it_is(builder: Any, value: Any) -> Any:
@@ -151,8 +116,8 @@ def _from_low(builder: Any, values: Any) -> Any:
 
 
 def _without_nan(builder: Any, x: Any) -> Any:
-    least = ir.Constant(x.type, [-math.inf] * x.type.count if _is_vector(x) else -math.inf)
-    return builder.select(builder.fcmp_unordered("uno", x, x), least, x)
+    is_nan = builder.fcmp_unordered("uno", x, x)
+    return builder.select(is_nan, constant(x.type, -math.inf), x)
 
 
 def _larger_float(builder: Any, most: Any, x: Any) -> Any:
@@ -172,13 +137,7 @@ LARGEST_FLOAT = Pool(
 
 def _bytes(kind: str) -> Pool:
     def chosen(name: str) -> Any:
-        def of_two(builder: Any, x: Any, y: Any) -> Any:
-            lanes = getattr(x.type, "count", 0)
-            suffix = f"v{lanes}i8" if lanes else "i8"
-            function = declaration(builder.module, f"llvm.{name}.{suffix}", x.type, [x.type] * 2)
-            return builder.call(function, [x, y])
-
-        return of_two
+        return lambda builder, x, y: builder.call_same(f"llvm.{name}", x, y)
 
     def within(builder: Any, total: Any, values: Any) -> Any:
         return chosen(f"{kind}min")(builder, total, values[1])
@@ -191,17 +150,8 @@ LARGEST_BYTE = {"qu8": _bytes("u"), "qs8": _bytes("s")}
 """The same of bytes."""
 
 
-def _is_vector(value: Any) -> bool:
-    return isinstance(value.type, ir.VectorType)
-
-
-def _like(value: Any, element: Any) -> Any:
-    """The type of as many lanes."""
-    return vector(element, value.type.count) if _is_vector(value) else element
-
-
 def _from_0(builder: Any, values: Any) -> Any:
-    return ir.Constant(values[2].type, None) if _is_vector(values[2]) else ir.Constant(FLOAT, 0.0)
+    return constant(values[2].type, 0.0)
 
 
 def _sum(builder: Any, total: Any, x: Any) -> Any:
@@ -210,7 +160,7 @@ def _sum(builder: Any, total: Any, x: Any) -> Any:
 
 def _mean(builder: Any, total: Any, values: Any) -> Any:
     low, high, share, _ = values
-    return clamp(builder, builder.fmul(total, share), low, high)
+    return builder.clamp(builder.fmul(total, share), low, high)
 
 
 AVERAGE_FLOAT = Pool(FLOAT, FLOAT, types.float32, _from_0, _as_it_is, _sum, _mean)
@@ -219,10 +169,10 @@ AVERAGE_FLOAT = Pool(FLOAT, FLOAT, types.float32, _from_0, _as_it_is, _sum, _mea
 
 def _average_byte(extension: str) -> Pool:
     def start(builder: Any, values: Any) -> Any:
-        return ir.Constant(_like(values[2], HALFWORD), None if _is_vector(values[2]) else 0)
+        return constant(with_lanes_of(values[2].type, HALFWORD), 0)
 
     def widen(builder: Any, x: Any) -> Any:
-        return getattr(builder, extension)(x, _like(x, HALFWORD))
+        return getattr(builder, extension)(x, with_lanes_of(x.type, HALFWORD))
 
     def add(builder: Any, total: Any, x: Any) -> Any:
         return builder.add(total, x)
@@ -230,12 +180,12 @@ def _average_byte(extension: str) -> Pool:
     def rounded(builder: Any, total: Any, values: Any) -> Any:
         low, high, share, nudge = values
         total = builder.sitofp(total, share.type)
-        zero = ir.Constant(total.type, [0.0] * total.type.count if _is_vector(total) else 0.0)
-        is_negative = builder.fcmp_ordered("<", total, zero)
+        is_negative = builder.fcmp_ordered("<", total, constant(total.type, 0.0))
         nudge = builder.select(is_negative, builder.fneg(nudge), nudge)
         quotient = builder.fmul(builder.fadd(total, nudge), share)
-        quotient = clamp(builder, quotient, low, high)
-        return builder.trunc(builder.fptosi(quotient, _like(total, WORD)), _like(total, BYTE))
+        quotient = builder.clamp(quotient, low, high)
+        word, byte = (with_lanes_of(total.type, element) for element in (WORD, BYTE))
+        return builder.trunc(builder.fptosi(quotient, word), byte)
 
     return Pool(BYTE, HALFWORD, types.float32, start, widen, add, rounded)
 

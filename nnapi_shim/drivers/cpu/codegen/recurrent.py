@@ -47,6 +47,20 @@ def activate(x, count, activation):
             write(x, n, clamp(read_back(x, n), low, high))
 
 
+INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)
+"""The gates of an LSTM, and what comes after them."""
+
+
+@helper
+def of_gate(gate, into, forget, cell, out):
+    """The one of four values that belongs to a gate."""
+    if gate == INPUT:
+        return into
+    if gate == FORGET:
+        return forget
+    return cell if gate == CELL else out
+
+
 @helper
 def add(x, y, count):
     """x: float32[count], in place: x + y."""
@@ -74,21 +88,17 @@ def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, halve
             count = min(tile_rows, rows - row)
             offsets = table if count == tile_rows else table + tile_rows * 8
             source, target = x + row * depth * 4, y + (row * columns + column) * 4
-            pitch = columns * 4
-            # fmt: off
+            arguments = (offsets, 1, depth, source, 0, panel, target, columns * 4, count, width) + (
+                0,
+                0,
+                0,
+                0,
+                -bound,
+                bound,
+            )
             if halved:
-                run_halved(
-                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, 0, -bound, bound,
-                )
+                run_halved(*arguments)
             elif tile_rows == 1:
-                run_row(
-                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, 0, -bound, bound,
-                )
+                run_row(*arguments)
             else:
-                run_rows(
-                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, 0, -bound, bound,
-                )
-            # fmt: on
+                run_rows(*arguments)

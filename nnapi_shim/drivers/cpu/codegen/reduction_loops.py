@@ -6,8 +6,8 @@ defines the axes. `repeats` and `length` are reduced.
 
 from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.lowering.reduction import LANE_ROOM, LANES
 from nnapi_shim.drivers.cpu.program.record import Record
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
@@ -40,6 +40,7 @@ def reduce_rows(reduction, reduce_row, join):
     name, layout, variant, constants, start, finish = reduction
     size = SIZE[variant]
 
+    @kernel(layout, f"{name}_{variant}")
     def body(a, tile, deadline):
         repeats, rows, length = a.repeats, a.rows, a.length
         values = constants(a)
@@ -54,18 +55,13 @@ def reduce_rows(reduction, reduce_row, join):
                 image, row = image + 1, 0
             for _ in range(repeats):
                 if is_long:
-                    work += length
-                    if work >= LONG:
-                        work = 0
-                        if late(deadline):
-                            return DEADLINE
+                    is_late, work = late_after(work + length, deadline)
+                    if is_late:
+                        return DEADLINE
                 result = join(result, reduce_row(x, length, values))
                 x += rows * length * size
             finish(a.output, at, result, values)
         return 0
-
-    body.__name__ = f"{name}_{variant}"
-    return kernel(layout)(body)
 
 
 @helper
@@ -94,25 +90,25 @@ def reduce_lanes(reduction, read, stored, join, join_four, repair=no_repair):
             four = read(x, c, values), read(x1, c, values), read(x2, c, values), read(x3, c, values)
             write_lane(lanes, c, join_four(so_far, four))
 
+    @kernel(layout, f"{name}_lanes_{variant}")
     def body(a, tile, deadline):
         repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
         values = constants(a)
         lanes = a.lanes + tile * LANES * LANE_ROOM
         pitch, steps, rest = fold * inner * size, length // fold, length % fold * inner
         blocks = (inner + LANES - 1) // LANES
-        first = tile * a.tile_blocks
-        for block in range(first, min(first + a.tile_blocks, a.outer * rows * blocks)):
+        for block in range(*part(a.outer * rows * blocks, a.tile_blocks, tile)):
             at, lane = block // blocks, block % blocks * LANES
             wanted = min(LANES, inner - lane)
             count = fold * inner if fold > 1 else wanted
             for c in range(count):
                 write_lane(lanes, c, start(values))
-            part = a.input + (at // rows * repeats * rows + at % rows) * length * inner * size
-            part += lane * size
+            source = a.input + (at // rows * repeats * rows + at % rows) * length * inner * size
+            source += lane * size
             repeat_pitch = rows * length * inner * size
             work = 0
             for repeat in range(repeats):
-                x = part + repeat * repeat_pitch
+                x = source + repeat * repeat_pitch
                 for _ in range(steps // 4):
                     work += 1
                     if work % STRETCH == 0 and late(deadline):
@@ -136,9 +132,6 @@ def reduce_lanes(reduction, read, stored, join, join_four, repair=no_repair):
             for c in range(wanted):
                 finish(y, c, read_lane(lanes, c), values)
             pitches = repeat_pitch, inner * size
-            if not repair(lanes, y, wanted, part, repeats, length, pitches, deadline):
+            if not repair(lanes, y, wanted, source, repeats, length, pitches, deadline):
                 return DEADLINE
         return 0
-
-    body.__name__ = f"{name}_lanes_{variant}"
-    return kernel(layout)(body)

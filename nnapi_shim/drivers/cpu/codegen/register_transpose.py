@@ -1,7 +1,8 @@
 """Blocks of elements that are copied, interleaved or transposed in registers, and loops over them.
 
-An emitter (builder, x, x_step, y, y_step) loads vectors from around x and stores vectors around y.
-Positions are (steps, elements).
+An emitter (builder, x, x_step, y, y_step) loads vectors at positions relative to the address x, and
+stores vectors at positions relative to the address y. The position (steps, elements) is that many
+times x_step or y_step bytes, and that many elements, further on.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,20 +10,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    LONG,
-    join,
-    load,
-    long,
-    pick,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import LONG, long, vector
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 Emitter = Callable[..., None]
@@ -44,17 +35,11 @@ def block_emitter(
             moved = builder.add(base, builder.mul(step, long(steps)))
             return builder.add(moved, long(elements * element.width // 8))
 
-        loaded = [load(builder, address(x, x_step, *where), kind, 1) for where in loads]
+        loaded = [builder.load_from(address(x, x_step, *where), kind, 1) for where in loads]
         for value, where in zip(shuffle(builder, loaded), stores, strict=True):
-            store(builder, value, address(y, y_step, *where), 1)
+            builder.store_to(value, address(y, y_step, *where), 1)
 
     return emit
-
-
-def _shuffle_two(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
-    """Lanes of two vectors; the numbers of b follow those of a."""
-    kind = vector(ir.IntType(32), len(order))
-    return builder.shuffle_vector(a, b, ir.Constant(kind, list(order)))
 
 
 def _gather_lanes(builder: Any, vectors: Sequence[Any], wanted: Positions) -> Any:
@@ -66,7 +51,7 @@ def _gather_lanes(builder: Any, vectors: Sequence[Any], wanted: Positions) -> An
             lanes + lane if of == number else at
             for at, (of, lane) in zip(order, wanted, strict=True)
         ]
-        result, order = _shuffle_two(builder, result, other, order), list(range(lanes))
+        result, order = builder.pick_of_two(result, other, order), list(range(lanes))
     return result
 
 
@@ -88,7 +73,7 @@ def spread(element: Any, lanes: int) -> Emitter:
     """One element in every lane."""
     zeros = [0] * lanes
     return block_emitter(
-        element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [pick(b, vectors[0], zeros)]
+        element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [b.pick(vectors[0], zeros)]
     )
 
 
@@ -96,7 +81,7 @@ def backwards(element: Any, lanes: int) -> Emitter:
     """The element at x and those in front of it."""
     order, loads = range(lanes)[::-1], [(0, 1 - lanes)]
     return block_emitter(
-        element, lanes, loads, [(0, 0)], lambda b, vectors: [pick(b, vectors[0], order)]
+        element, lanes, loads, [(0, 0)], lambda b, vectors: [b.pick(vectors[0], order)]
     )
 
 
@@ -132,9 +117,11 @@ def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
 
 
 def transposed(element: Any, side: int) -> Emitter:
-    """A square of `side` lines, a step apart, becomes one whose lines are a step of y apart.
+    """Transpose a square of `side` lines, which are a step apart.
 
-    Perfect shuffles of the rows in registers, log2(side) times.
+    A perfect shuffle interleaves the first half of the rows with the second half, element by
+    element; after log2(side) of them, rows and columns are exchanged. Rows shorter than a register
+    share one.
     """
     lanes = max(side, 128 // element.width)
     lines = lanes // side
@@ -142,41 +129,37 @@ def transposed(element: Any, side: int) -> Emitter:
     high = [at + lanes // 2 for at in low]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
-        rows = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
+        rows = [builder.join(vectors[i : i + lines]) for i in range(0, side, lines)]
         half = len(rows) // 2
         for _ in range(side.bit_length() - 1):
             rows = [
-                _shuffle_two(builder, rows[i], rows[i + half], order)
+                builder.pick_of_two(rows[i], rows[i + half], order)
                 for i in range(half)
                 for order in (low, high)
             ]
         if lines == 1:
             return rows
         parts = [range(i, i + side) for i in range(0, lanes, side)]
-        return [pick(builder, row, part) for row in rows for part in parts]
+        return [builder.pick(row, part) for row in rows for part in parts]
 
     positions = [(line, 0) for line in range(side)]
     return block_emitter(element, side, positions, positions, shuffle)
 
 
 def lines_of(*levels: tuple[int, Emitter]) -> Any:
-    """An intrinsic (x, y, lines, x_line, y_line, count, x_next, y_next, x_step, y_step): lines of
-    `count` elements, of which each next one lies x_next and y_next bytes on.
+    """A function of kernels (x, y, lines, x_line, y_line, count, x_next, y_next, x_step, y_step):
+    lines of `count` elements, of which each next one lies x_next and y_next bytes on.
 
     levels: how many elements a block has, and its emitter. The first that fits into a line is
     taken, or else the last; the last block of a line reaches back.
     """
 
-    @intrinsic
-    def through(
-        typing_context: Any, x: Any, y: Any, lines: Any, x_line: Any, y_line: Any, count: Any,
-        x_next: Any, y_next: Any, x_step: Any, y_step: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _level(builder, levels, arguments)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 10), generate
+    @emits(types.void(*[types.int64] * 10))
+    def through(builder: Any, *arguments: Any) -> None:
+        count, emitters = arguments[5], dict(levels)
+        builder.choose_lanes(
+            count, [*emitters], lambda lanes: _lines(builder, lanes, emitters[lanes], *arguments)
+        )
 
     return through
 
@@ -197,21 +180,6 @@ def copy_long(target, source, length):
         _line(source, target, 1, 0, 0, length, 1, 1, 0, 0)
 
 
-def _level(builder: Any, levels: Sequence[tuple[int, Emitter]], arguments: Sequence[Any]) -> None:
-    """Code for the first level, or for the others where that has too many elements."""
-    (lanes, emit), *others = levels
-    if not others:
-        _lines(builder, lanes, emit, *arguments)
-        return
-    count = arguments[5]
-    fits = builder.icmp_signed(">=", count, long(lanes))
-    with builder.if_else(fits) as (then, otherwise):
-        with then:
-            _lines(builder, lanes, emit, *arguments)
-        with otherwise:
-            _level(builder, others, arguments)
-
-
 def _lines(
     builder: Any, lanes: int, emit: Emitter, x: Any, y: Any, lines: Any, x_line: Any, y_line: Any,
     count: Any, x_next: Any, y_next: Any, x_step: Any, y_step: Any,
@@ -221,17 +189,17 @@ def _lines(
     short = builder.sub(count, long(lanes))
     steps = [builder.mul(step, long(lanes)) for step in (x_next, y_next)]
     ends = [builder.mul(step, short) for step in (x_next, y_next)]
-    starts = [variable(builder, LONG, start) for start in (x, y)]
-    cursors = [variable(builder, LONG) for _ in starts]
-    with cgutils.for_range(builder, lines):
+    starts = [builder.variable(LONG, start) for start in (x, y)]
+    cursors = [builder.variable(LONG) for _ in starts]
+    with builder.each(lines):
         line = [builder.load(start) for start in starts]
         for cursor, start in zip(cursors, line, strict=True):
             builder.store(start, cursor)
-        with cgutils.for_range(builder, blocks) as block:
+        with builder.each(blocks) as block:
             current = [builder.load(cursor) for cursor in cursors]
             at = current
             if lanes > 1:  # the last block may reach back
-                is_last = builder.icmp_signed("==", block.index, last)
+                is_last = builder.icmp_signed("==", block, last)
                 at = [
                     builder.select(is_last, builder.add(start, end), here)
                     for start, end, here in zip(line, ends, current, strict=True)

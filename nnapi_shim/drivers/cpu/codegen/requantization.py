@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import bits64_of, f32, i32
@@ -27,14 +26,9 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
     WORD,
-    clamp_integers,
-    function,
-    load,
+    Builder,
+    constant,
     long,
-    pick,
-    splat,
-    store,
-    variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
@@ -94,7 +88,7 @@ class ColumnConstants:
         self.exact = [entries(number) for number in (3, 4)]
         kind = vector(FLOAT, lanes)
         self.approximate = [
-            [load(builder, builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
+            [builder.load_from(builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
             for n in range(count)
         ]
 
@@ -118,7 +112,7 @@ def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) 
     """
     kind = sums[0].type
     zero, bits, confidence_mask = (
-        ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
+        constant(kind, value) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
     results: list[Any] = []
     confidence: Any = None
@@ -153,7 +147,7 @@ def requantize_exact(
     builder: Any, sums: Any, count: int, columns: ColumnConstants, last: ByteOutput, kind: Any
 ) -> None:
     """Requantize `count` vectors of sums in memory in 64-bit integers, in place."""
-    function = _exact_function(builder.module, kind.count)
+    function = _exact_function(builder, kind.count)
     builder.call(function, [sums, long(count), last.zero_point, *columns.exact])
 
 
@@ -168,50 +162,49 @@ def requantize(
     confidence: Any = None
     for sums in rows:
         steps, row_confidence = requantize_f32(builder, sums, columns)
-        results += [variable(builder, kind, value) for value in steps]
+        results += [builder.variable(kind, value) for value in steps]
         confidence = minimum_confidence(builder, confidence, row_confidence)
     with builder.if_then(needs_exact(builder, confidence), likely=False):
         size, count = 4 * kind.count, len(rows[0])
-        scratch = builder.ptrtoint(variable(builder, ir.ArrayType(kind, len(results))), LONG)
+        scratch = builder.ptrtoint(builder.variable(ir.ArrayType(kind, len(results))), LONG)
         addresses = [builder.add(scratch, long(at * size)) for at in range(len(results))]
         for number, sums in enumerate(rows):
             row = addresses[number * count : (number + 1) * count]
             for address, total in zip(row, sums, strict=True):
-                store(builder, total, address, 4)
+                builder.store_to(total, address, 4)
             requantize_exact(builder, row[0], count, columns, last, kind)
         for address, slot in zip(addresses, results, strict=True):
-            builder.store(load(builder, address, kind, 4), slot)
+            builder.store(builder.load_from(address, kind, 4), slot)
     return [builder.load(slot) for slot in results]
 
 
-def _exact_function(module: Any, lanes: int) -> Any:
+def _exact_function(caller: Any, lanes: int) -> Any:
     """The function (sums, count, zero_point, mantissas, exponents) for `count` vectors, in place.
 
     Addend of sum * M, and number of bits that are shifted out then: 2^30 and 31 for SRDHM,
     with n more and 2^(30 + n) - 2^31 * (sum < 0) for RDPOT. An exponent above 0 takes off bits.
     """
-    fn, is_new = function(module, f"nnk_requantize_{lanes}", [LONG] * 5)
+    fn, is_new = caller.outlined(f"nnk_requantize_{lanes}", [LONG] * 5)
     if not is_new:
         return fn
-    builder = ir.IRBuilder(fn.append_basic_block("entry"))
+    builder = Builder(fn.append_basic_block("entry"))
     sums, count, zero_point, *arrays = fn.args
     kind = vector(WORD, lanes)
-    limit, least, one = (ir.Constant(kind, [x] * lanes) for x in (LIMIT, -LIMIT, 1))
-    with cgutils.for_range(builder, count) as loop:
-        offset = builder.mul(loop.index, long(4 * lanes))
+    limit, least, one = (constant(kind, x) for x in (LIMIT, -LIMIT, 1))
+    with builder.each(count, 4 * lanes) as offset:
         address = builder.add(sums, offset)
-        total = load(builder, address, kind, 4)
-        mantissa, exponent = (load(builder, builder.add(at, offset), kind, 4) for at in arrays)
+        total = builder.load_from(address, kind, 4)
+        mantissa, exponent = (builder.load_from(builder.add(at, offset), kind, 4) for at in arrays)
         shifts_left = builder.icmp_signed(">=", exponent, one)
-        clamped = clamp_integers(builder, total, least, limit)
+        clamped = builder.clamp_integers(total, least, limit)
         total = builder.select(shifts_left, clamped, total)
         parts = [_sign_extend_lanes(builder, x) for x in (total, mantissa, exponent)]
         halves = [_multiply_exact(builder, *part) for part in zip(*parts, strict=True)]
         order = [at + part for at in range(0, lanes, 2) for part in (0, lanes)]
-        results = [builder.bitcast(half, kind) for half in halves]
-        merged = builder.shuffle_vector(*results, ir.Constant(kind, order))
-        zero = splat(builder, builder.trunc(zero_point, WORD), lanes)
-        store(builder, builder.add(merged, zero), address, 4)
+        even, odd = (builder.bitcast(half, kind) for half in halves)
+        merged = builder.pick_of_two(even, odd, order)
+        zero = builder.splat(builder.trunc(zero_point, WORD), lanes)
+        builder.store_to(builder.add(merged, zero), address, 4)
     builder.ret_void()
     return fn
 
@@ -219,15 +212,14 @@ def _exact_function(module: Any, lanes: int) -> Any:
 def _sign_extend_lanes(builder: Any, words: Any) -> list[Any]:
     """Even and odd lanes in 64 bits each."""
     pairs = builder.bitcast(words, vector(LONG, words.type.count // 2))
-    by_word = ir.Constant(pairs.type, [32] * pairs.type.count)
+    by_word = constant(pairs.type, 32)
     return [builder.ashr(builder.shl(pairs, by_word), by_word), builder.ashr(pairs, by_word)]
 
 
 def _multiply_exact(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
     """RDPOT(SRDHM(total << e+, M), e-) in 64 bits."""
     zero, one, thirty, half, merged = (
-        ir.Constant(total.type, [value] * total.type.count)
-        for value in (0, 1, 30, 1 << 30, 1 << 31)
+        constant(total.type, value) for value in (0, 1, 30, 1 << 30, 1 << 31)
     )
     bits = builder.sub(thirty, exponent)
     addend = builder.shl(one, bits)
@@ -247,12 +239,12 @@ def to_bytes(builder: Any, vectors: Sequence[Any], last: ByteOutput) -> Any:
     [(result, order)] = _narrow_pairs(builder, _narrow_pairs(builder, groups))
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
-        splat(builder, builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
+        builder.splat(builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
     )
-    result = builder.xor(clamp_integers(builder, result, low, high), flip)
+    result = builder.xor(builder.clamp_integers(result, low, high), flip)
     # Restore the order in groups of four bytes: one permutation of words.
     words = builder.bitcast(result, vector(WORD, result.type.count // 4))
-    chosen = pick(builder, words, [order.index(at) // 4 for at in range(0, wanted, 4)])
+    chosen = builder.pick(words, [order.index(at) // 4 for at in range(0, wanted, 4)])
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 

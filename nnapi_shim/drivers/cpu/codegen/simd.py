@@ -7,32 +7,38 @@ vectors; elsewhere a scalar loop takes the remainder.
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Union
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.elements import DOUBLE, part
+from nnapi_shim.drivers.cpu.codegen.elements import part
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
+    DOUBLE,
     FLOAT,
-    POINTER,
     WORD,
-    declaration,
-    load,
+    constant,
     long,
-    splat,
-    store,
-    variable,
     vector,
+    with_lanes_of,
 )
 from nnapi_shim.drivers.cpu.lowering.elements import MAP
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 Operand = Union["F32", float]
+
+
+def _operator(instruction: str) -> Callable[[Any, Any], Any]:
+    """A binary operator of numbers; the right operand may be a constant."""
+
+    def apply(self: Any, other: Any) -> Any:
+        right = other.value if isinstance(other, type(self)) else constant(self.value.type, other)
+        return type(self)(self.builder, getattr(self.builder, instruction)(self.value, right))
+
+    return apply
 
 
 class I32:
@@ -43,40 +49,18 @@ class I32:
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
-    def _by(self, name: str, other: "I32 | int") -> "I32":
-        value = other.value if isinstance(other, I32) else _constant(self.value.type, other)
-        return I32(self.builder, getattr(self.builder, name)(self.value, value))
-
-    def __add__(self, other: "I32 | int") -> "I32":
-        return self._by("add", other)
-
-    def __sub__(self, other: "I32 | int") -> "I32":
-        return self._by("sub", other)
-
-    def __and__(self, other: "I32 | int") -> "I32":
-        return self._by("and_", other)
-
-    def __or__(self, other: "I32 | int") -> "I32":
-        return self._by("or_", other)
-
-    def __xor__(self, other: "I32 | int") -> "I32":
-        return self._by("xor", other)
-
-    def __lshift__(self, bits: int) -> "I32":
-        return self._by("shl", bits)
-
-    def __rshift__(self, bits: int) -> "I32":
-        return self._by("ashr", bits)
+    __add__, __sub__ = _operator("add"), _operator("sub")
+    __and__, __or__, __xor__ = _operator("and_"), _operator("or_"), _operator("xor")
+    __lshift__, __rshift__ = _operator("shl"), _operator("ashr")
 
     def largest(self, other: "I32") -> "I32":
         """The larger of both."""
-        kind = self.value.type
-        function = declaration(self.builder.module, f"llvm.smax.{_suffix(kind)}", kind, [kind] * 2)
-        return I32(self.builder, self.builder.call(function, [self.value, other.value]))
+        return I32(self.builder, self.builder.call_same("llvm.smax", self.value, other.value))
 
     def as_f32(self) -> "F32":
         """The float32 of these bits."""
-        return F32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, FLOAT)))
+        kind = with_lanes_of(self.value.type, FLOAT)
+        return F32(self.builder, self.builder.bitcast(self.value, kind))
 
 
 class F32:
@@ -87,20 +71,11 @@ class F32:
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
+    __add__, __sub__ = _operator("fadd"), _operator("fsub")
+    __mul__, __truediv__ = _operator("fmul"), _operator("fdiv")
+
     def _of(self, other: Operand) -> Any:
-        return other.value if isinstance(other, F32) else _constant(self.value.type, float(other))
-
-    def __add__(self, other: Operand) -> "F32":
-        return F32(self.builder, self.builder.fadd(self.value, self._of(other)))
-
-    def __sub__(self, other: Operand) -> "F32":
-        return F32(self.builder, self.builder.fsub(self.value, self._of(other)))
-
-    def __mul__(self, other: Operand) -> "F32":
-        return F32(self.builder, self.builder.fmul(self.value, self._of(other)))
-
-    def __truediv__(self, other: Operand) -> "F32":
-        return F32(self.builder, self.builder.fdiv(self.value, self._of(other)))
+        return other.value if isinstance(other, F32) else constant(self.value.type, float(other))
 
     def __neg__(self) -> "F32":
         return F32(self.builder, self.builder.fneg(self.value))
@@ -110,11 +85,8 @@ class F32:
 
     def multiply_add(self, factor: Operand, plus: Operand) -> "F32":
         """Self * factor + plus, rounded once where the processor has fused instructions."""
-        kind = self.value.type
-        name = f"llvm.fmuladd.{_suffix(kind)}"
-        function = declaration(self.builder.module, name, kind, [kind] * 3)
         arguments = [self.value, self._of(factor), self._of(plus)]
-        return F32(self.builder, self.builder.call(function, arguments))
+        return F32(self.builder, self.builder.call_same("llvm.fmuladd", *arguments))
 
     def select_below(self, bound: Operand, then: Operand, otherwise: Operand) -> "F32":
         """`then` where this is below the bound, else, and for NaN, `otherwise`."""
@@ -139,57 +111,24 @@ class F32:
 
     def like(self, number: float) -> "F32":
         """A constant, of as many lanes."""
-        return F32(self.builder, _constant(self.value.type, number))
+        return F32(self.builder, constant(self.value.type, number))
 
     def nearest(self) -> "F32":
         """The nearest integer, halves to even."""
-        kind = self.value.type
-        name = f"llvm.roundeven.{_suffix(kind)}"
-        function = declaration(self.builder.module, name, kind, [kind])
-        return F32(self.builder, self.builder.call(function, [self.value]))
+        return F32(self.builder, self.builder.call_same("llvm.roundeven", self.value))
 
     def bits(self) -> I32:
         """The bits as I32."""
-        return I32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, WORD)))
+        kind = with_lanes_of(self.value.type, WORD)
+        return I32(self.builder, self.builder.bitcast(self.value, kind))
 
 
-def _like(kind: Any, element: Any) -> Any:
-    return vector(element, kind.count) if isinstance(kind, ir.VectorType) else element
+def scalar_function(formula: Callable[..., F32], operands: int = 1) -> Any:
+    """The formula as a function of so many float32 that kernels call."""
 
-
-def _constant(kind: Any, value: Any) -> Any:
-    is_vector = isinstance(kind, ir.VectorType)
-    return ir.Constant(kind, [value] * kind.count if is_vector else value)
-
-
-def _suffix(kind: Any) -> str:
-    element = kind.element if isinstance(kind, ir.VectorType) else kind
-    name = "f32" if element is FLOAT or isinstance(element, ir.FloatType) else "i32"
-    return f"v{kind.count}{name}" if isinstance(kind, ir.VectorType) else name
-
-
-def scalar_function(formula: Callable[[F32], F32]) -> Any:
-    """The formula as a function of one float32 that kernels call."""
-
-    @intrinsic
-    def function(typing_context: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return formula(F32(builder, arguments[0])).value
-
-        return types.float32(types.float32), generate
-
-    return function
-
-
-def scalar_function_of_two(formula: Callable[[F32, F32], F32]) -> Any:
-    """The same for a formula of two numbers."""
-
-    @intrinsic
-    def function(typing_context: Any, x: Any, y: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return formula(*(F32(builder, argument) for argument in arguments)).value
-
-        return types.float32(types.float32, types.float32), generate
+    @emits(types.float32(*[types.float32] * operands))
+    def function(builder: Any, *numbers: Any) -> Any:
+        return formula(*(F32(builder, number) for number in numbers)).value
 
     return function
 
@@ -210,44 +149,29 @@ class LoopPosition:
         kind = vector(FLOAT, self.lanes) if self.lanes > 1 else FLOAT
         address_here = self._address(address)
         if self._mask is None:
-            return F32(self.builder, load(self.builder, address_here, kind, 1))
-        function = declaration(
-            self.builder.module,
-            f"llvm.masked.load.v{self.lanes}f32.p0",
-            kind,
-            [POINTER, WORD, self._mask.type, kind],
-        )
-        pointer = self.builder.inttoptr(address_here, POINTER)
-        arguments = [pointer, ir.Constant(WORD, 1), self._mask, _constant(kind, fill)]
-        return F32(self.builder, self.builder.call(function, arguments))
+            return F32(self.builder, self.builder.load_from(address_here, kind, 1))
+        others = constant(kind, fill)
+        return F32(self.builder, self.builder.masked_load(address_here, others, self._mask, 1))
 
     def store(self, address: Any, number: F32) -> None:
         """Numbers to float32[] at an address."""
         address_here = self._address(address)
         if self._mask is None:
-            store(self.builder, number.value, address_here, 1)
-            return
-        kind = number.value.type
-        function = declaration(
-            self.builder.module,
-            f"llvm.masked.store.v{self.lanes}f32.p0",
-            ir.VoidType(),
-            [kind, POINTER, WORD, self._mask.type],
-        )
-        pointer = self.builder.inttoptr(address_here, POINTER)
-        self.builder.call(function, [number.value, pointer, ir.Constant(WORD, 1), self._mask])
+            self.builder.store_to(number.value, address_here, 1)
+        else:
+            self.builder.masked_store(number.value, address_here, self._mask, 1)
 
     def broadcast(self, value: Any) -> F32:
         """A float32 in every lane."""
         if self.lanes > 1:
-            value = splat(self.builder, value, self.lanes)
+            value = self.builder.splat(value, self.lanes)
         return F32(self.builder, value)
 
     def select(self, number: F32, otherwise: float) -> F32:
         """The number where the mask has it."""
         if self._mask is None:
             return number
-        other = _constant(number.value.type, otherwise)
+        other = constant(number.value.type, otherwise)
         return F32(self.builder, self.builder.select(self._mask, number.value, other))
 
 
@@ -266,7 +190,7 @@ def vector_loop(
     lanes = TILING.lanes
     element, start, join = total or (FLOAT, 0.0, builder.fadd)
     kinds = [vector(element, lanes)] * chains + [element]
-    slots = [variable(builder, kind, _constant(kind, start)) for kind in kinds] if total else []
+    slots = [builder.variable(kind, constant(kind, start)) for kind in kinds] if total else []
 
     def step(index: Any, slot: int, width: int, mask: Any = None) -> None:
         position = LoopPosition(builder, index, width, mask)
@@ -279,39 +203,32 @@ def vector_loop(
     for at_once in dict.fromkeys((chains, 1)):
         width = long(at_once * lanes)
         blocks = builder.sdiv(builder.sub(count, done), width)
-        with cgutils.for_range(builder, blocks) as block:
-            first = builder.add(done, builder.mul(block.index, width))
+        with builder.each(blocks) as block:
+            first = builder.add(done, builder.mul(block, width))
             for chain in range(at_once):
                 step(builder.add(first, long(chain * lanes)), chain, lanes)
         done = builder.add(done, builder.mul(blocks, width))
     if TILING.masked:
         rest = builder.trunc(builder.sub(count, done), WORD)
         with builder.if_then(builder.icmp_signed("<", done, count)):
-            numbers = ir.Constant(vector(WORD, lanes), [*range(lanes)])
-            mask = builder.icmp_signed("<", numbers, splat(builder, rest, lanes))
-            step(done, 0, lanes, mask)
+            step(done, 0, lanes, builder.lanes_before(rest, lanes))
     else:
-        with cgutils.for_range(builder, builder.sub(count, done)) as left:
-            step(builder.add(done, left.index), -1, 1)
+        with builder.each(builder.sub(count, done)) as left:
+            step(builder.add(done, left), -1, 1)
     if not total:
         return None
     *vectors, rest = (builder.load(slot) for slot in slots)
-    whole = vectors[0]
-    for other in vectors[1:]:
-        whole = join(whole, other)
+    whole = across_lanes(builder, reduce(join, vectors), join)
+    return whole if TILING.masked else join(whole, rest)
+
+
+def across_lanes(builder: Any, value: Any, join: Callable[[Any, Any], Any]) -> Any:
+    """All lanes of a vector joined by join(value, value) -> value, in halves."""
+    lanes = value.type.count
     while lanes > 1:
         lanes //= 2
-        halves = (
-            builder.shuffle_vector(
-                whole,
-                ir.Constant(whole.type, ir.Undefined),
-                ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)]),
-            )
-            for first in (0, lanes)
-        )
-        whole = join(*halves)
-    whole = builder.extract_element(whole, ir.Constant(WORD, 0))
-    return whole if TILING.masked else join(whole, rest)
+        value = join(*(builder.pick(value, range(at, at + lanes)) for at in (0, lanes)))
+    return builder.extract_element(value, WORD(0))
 
 
 def mapping(formula: Callable[[F32, F32], F32]) -> Any:
@@ -319,68 +236,50 @@ def mapping(formula: Callable[[F32, F32], F32]) -> Any:
     at x, parameter).
     """
 
-    @intrinsic
-    def function(typing_context: Any, x: Any, y: Any, count: Any, parameter: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            x, y, count, parameter = arguments
+    @emits(types.void(types.int64, types.int64, types.int64, types.float32))
+    def function(builder: Any, x: Any, y: Any, count: Any, parameter: Any) -> None:
+        def body(position: LoopPosition) -> None:
+            position.store(y, formula(position.load(x), position.broadcast(parameter)))
 
-            def body(position: LoopPosition) -> None:
-                position.store(y, formula(position.load(x), position.broadcast(parameter)))
-
-            vector_loop(builder, count, body)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, types.int64, types.float32), generate
+        vector_loop(builder, count, body)
 
     return function
 
 
-@intrinsic
-def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
+@emits(types.float32(types.int64, types.int64, types.int32, types.float32))
+def largest_of(builder: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
     """The largest of float32[count] at x, with `flip` xor-ed to their bits, and `most`, which is
     not NaN; NaN is passed over.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, count, flip, most = arguments
+    def join(a: Any, b: Any) -> Any:
+        first, second = F32(builder, a), F32(builder, b)
+        return first.select_below(second, second, first).value
 
-        def join(a: Any, b: Any) -> Any:
-            first, second = F32(builder, a), F32(builder, b)
-            return first.select_below(second, second, first).value
+    def body(position: LoopPosition, so_far: Any) -> Any:
+        flips = builder.splat(flip, position.lanes) if position.lanes > 1 else flip
+        bits = position.load(x, math.nan).bits() ^ I32(builder, flips)
+        return join(so_far, bits.as_f32().value)
 
-        def body(position: LoopPosition, so_far: Any) -> Any:
-            flips = splat(builder, flip, position.lanes) if position.lanes > 1 else flip
-            bits = position.load(x, math.nan).bits() ^ I32(builder, flips)
-            return join(so_far, bits.as_f32().value)
-
-        largest = vector_loop(builder, count, body, (FLOAT, -math.inf, join), chains=4)
-        return join(most, largest)
-
-    return types.float32(types.int64, types.int64, types.int32, types.float32), generate
+    largest = vector_loop(builder, count, body, (FLOAT, -math.inf, join), chains=4)
+    return join(most, largest)
 
 
-@intrinsic
-def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
+@emits(types.float64(types.int64, types.int64))
+def sum_of(builder: Any, x: Any, count: Any) -> Any:
     """The sum of float32[count] at x, in float64."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, count = arguments
+    def body(position: LoopPosition, total: Any) -> Any:
+        return builder.fadd(total, builder.fpext(position.load(x).value, total.type))
 
-        def body(position: LoopPosition, total: Any) -> Any:
-            return builder.fadd(total, builder.fpext(position.load(x).value, total.type))
-
-        return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
-
-    return types.float64(types.int64, types.int64), generate
+    return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
 
 
 def elementwise_kernel(name, run):
     """The kernel `name` of a `mapping` that needs no parameter."""
 
+    @kernel(MAP, name)
     def body(a, tile):
         first, end = part(a.count, a.part, tile)
         run(a.input + 4 * first, a.output + 4 * first, end - first, np.float32(0))
         return 0
-
-    body.__name__ = name
-    return kernel(MAP)(body)

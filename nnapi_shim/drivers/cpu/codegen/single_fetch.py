@@ -9,8 +9,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, LONG, POINTER, VOID, WORD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -27,56 +28,41 @@ class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
 
 
 def _single_fetch(element: types.Type, stored: Any) -> Any:
-    """An intrinsic read(address, index) -> element."""
+    """A function of kernels read(address, index) -> element."""
 
-    @intrinsic
-    def read(typing_context: Any, address: Any, index: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            base = builder.inttoptr(arguments[0], ir.PointerType())
-            pointer = builder.gep(base, [arguments[1]], source_etype=stored)
-            load = _VolatileLoad(builder.block, pointer, typ=stored)
-            load.align = 1
-            builder._insert(load)
-            return load
-
-        return element(types.int64, types.int64), generate
+    @emits(element(types.int64, types.int64))
+    def read(builder: Any, address: Any, index: Any) -> Any:
+        base = builder.inttoptr(address, POINTER)
+        pointer = builder.gep(base, [index], source_etype=stored)
+        load = _VolatileLoad(builder.block, pointer, typ=stored)
+        load.align = 1
+        builder._insert(load)
+        return load
 
     return read
 
 
-fetch_i32 = _single_fetch(types.int32, ir.IntType(32))
-fetch_f32 = _single_fetch(types.float32, ir.FloatType())
+fetch_i32 = _single_fetch(types.int32, WORD)
+fetch_f32 = _single_fetch(types.float32, FLOAT)
 
 
 BLOCK = 512
 """Words of a private block."""
 
 
-@intrinsic
-def private_block(typing_context: Any) -> Any:
+@emits(types.int64())
+def private_block(builder: Any) -> Any:
     """Address of memory for BLOCK words on the stack, the same at every call in a kernel."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), BLOCK))
-        return builder.ptrtoint(block, ir.IntType(64))
-
-    return types.int64(), generate
+    block = cgutils.alloca_once(builder, ir.ArrayType(WORD, BLOCK))
+    return builder.ptrtoint(block, LONG)
 
 
-@intrinsic
-def fetch_block(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+@emits(types.void(types.int64, types.int64, types.int64))
+def fetch_block(builder: Any, target: Any, source: Any, length: Any) -> None:
     """Copy memory with volatile loads, so that the copy is read from then on."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, word, bit = ir.PointerType(), ir.IntType(64), ir.IntType(1)
-        pointers = [builder.inttoptr(address, pointer) for address in arguments[:2]]
-        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, word, bit])
-        name = "llvm.memcpy.p0.p0.i64"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(function, [*pointers, arguments[2], ir.Constant(bit, 1)])  # 1: volatile
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
+    pointers = [builder.inttoptr(address, POINTER) for address in (target, source)]
+    is_volatile = BIT(1)
+    builder.call_by_name("llvm.memcpy.p0.p0.i64", VOID, *pointers, length, is_volatile)
 
 
 @helper

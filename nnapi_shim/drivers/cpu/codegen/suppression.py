@@ -11,14 +11,12 @@ over them.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.boxes import iou
-from nnapi_shim.drivers.cpu.codegen.clock import LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import late_after
 from nnapi_shim.drivers.cpu.codegen.elements import READ
 from nnapi_shim.drivers.cpu.codegen.numeric import f32, i64, ordered
+from nnapi_shim.drivers.cpu.codegen.sorting import item_with
 from nnapi_shim.drivers.cpu.lowering.suppression import HISTOGRAM_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
-
-FEW = 24
-"""Items that are sorted by insertion."""
 
 ZERO = np.float32(0)
 LOWEST = np.float32(-np.inf)
@@ -42,13 +40,7 @@ def comparable(score):
 @helper
 def item_of(score, index):
     """A candidate as an int64."""
-    return (~np.int64(ordered(comparable(score))) << 32) | index
-
-
-@helper
-def index_of(item):
-    """Its index."""
-    return item & 0xFFFFFFFF
+    return item_with(~ordered(comparable(score)), index)
 
 
 @helper
@@ -57,45 +49,6 @@ def parts_of(scratch, capacity):
     spare = scratch + 8 * capacity
     histogram = spare + 8 * capacity
     return scratch, spare, histogram, histogram + HISTOGRAM_BYTES
-
-
-@helper
-def sort(items, spare, histogram, count, deadline):
-    """Sort int64[count] at the address `items` by the upper halves; equal ones keep their order.
-
-    By insertion, or digit by digit from the lowest of the upper half on; a sign flips the last.
-    False if it was late.
-    """
-    x = i64(items)
-    if count <= FEW:
-        for i in range(1, count):
-            moving, j = x[i], i
-            while j > 0 and x[j - 1] >> 32 > moving >> 32:
-                x[j] = x[j - 1]
-                j -= 1
-            x[j] = moving
-        return True
-    starts = i64(histogram)
-    for digit in range(4):
-        shift, flip = 32 + 8 * digit, 128 if digit == 3 else 0
-        x, y = i64(items), i64(spare)
-        for value in range(256):
-            starts[value] = 0
-        if count > LONG and late(deadline):
-            return False
-        for i in range(count):
-            starts[((x[i] >> shift) & 255) ^ flip] += 1
-        total = 0
-        for value in range(256):
-            total, starts[value] = total + starts[value], total
-        for i in range(count):
-            if i % LONG == LONG - 1 and late(deadline):
-                return False
-            value = ((x[i] >> shift) & 255) ^ flip
-            y[starts[value]] = x[i]
-            starts[value] += 1
-        items, spare = spare, items
-    return True
 
 
 @helper
@@ -146,11 +99,9 @@ def suppress(items, columns, capacity, count, threshold, limit, deadline):
     for i in range(count):
         if kept == limit:
             break
-        work += kept + 16
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return TOO_LATE
+        is_late, work = late_after(work + kept + 16, deadline)
+        if is_late:
+            return TOO_LATE
         x1, y1, x2, y2, area = box_at(columns, capacity, i)
         if not overlaps(columns, capacity, kept, x1, y1, x2, y2, area, threshold):
             listed[kept] = listed[i]

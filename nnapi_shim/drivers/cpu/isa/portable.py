@@ -4,17 +4,8 @@ It is the only tier of architectures that have no file of their own. Elsewhere i
 the architecture's baseline: `make kernels TIERS=portable`, `NNAPI_SHIM_TIER=portable`.
 """
 
-from nnapi_shim.drivers.cpu.isa.tier import TILING_128, Architecture, Tier
+from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier
 
-TIER = Tier(
-    name="portable",
-    cpu="",
-    features="",
-    registers=16,
-    fused=False,
-    float16=False,
-    byte_pairs=False,
-    tiling=TILING_128,
-)
+TIER = Tier(name="portable")
 ARCHITECTURE = Architecture(machine="", baseline="generic", tiers=(TIER,))
 """Any architecture without a file of its own."""

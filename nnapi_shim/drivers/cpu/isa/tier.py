@@ -11,25 +11,25 @@ class Tiling(NamedTuple):
     and summed at once.
 
     lanes: 32-bit lanes of a vector.
+    cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     rows, vectors: accumulators of the matrix kernels. few_rows: rows of those for inputs of few
     rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
     models, or 0.
     group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
     masked: vectors can be loaded and stored under a mask at no cost.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
-    cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     """
 
     lanes: int
     rows: int
     few_rows: int
     vectors: int
-    odd_rows: int
-    odd_vectors: int
-    group: int
-    masked: bool
-    channel_vectors: int
     cache: int
+    odd_rows: int = 0
+    odd_vectors: int = 0
+    group: int = 2
+    masked: bool = False
+    channel_vectors: int = 2
 
     @property
     def columns(self) -> int:
@@ -51,18 +51,7 @@ class Tiling(NamedTuple):
         return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
 
 
-TILING_128 = Tiling(
-    lanes=4,
-    rows=4,
-    few_rows=2,
-    vectors=2,
-    odd_rows=0,
-    odd_vectors=0,
-    group=2,
-    masked=False,
-    channel_vectors=2,
-    cache=128 << 10,
-)
+TILING_128 = Tiling(lanes=4, rows=4, few_rows=2, vectors=2, cache=128 << 10)
 """For 16 registers of 128 bits."""
 
 
@@ -79,13 +68,13 @@ class Tier(NamedTuple):
     """
 
     name: str
-    cpu: str
-    features: str
-    registers: int
-    fused: bool
-    float16: bool
-    byte_pairs: bool
-    tiling: Tiling
+    tiling: Tiling = TILING_128
+    cpu: str = ""
+    features: str = ""
+    registers: int = 16
+    fused: bool = False
+    float16: bool = False
+    byte_pairs: bool = False
 
 
 class Architecture(NamedTuple):

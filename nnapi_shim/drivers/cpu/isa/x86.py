@@ -3,60 +3,37 @@
 native/processor.c says which of them a processor runs.
 """
 
-from nnapi_shim.drivers.cpu.isa.tier import TILING_128, Architecture, Tier, Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier, Tiling
 
 V4 = Tier(
     name="v4",
-    cpu="x86-64-v4",
-    features="+avx512vnni",
-    registers=32,
-    fused=True,
-    float16=True,
-    byte_pairs=False,
     tiling=Tiling(
         lanes=16,
         rows=6,
         few_rows=4,
         vectors=4,
+        cache=512 << 10,
         odd_rows=7,
         odd_vectors=2,
         group=4,
         masked=True,
         channel_vectors=1,
-        cache=512 << 10,
     ),
+    cpu="x86-64-v4",
+    features="+avx512vnni",
+    registers=32,
+    fused=True,
+    float16=True,
 )
 V3 = Tier(
     name="v3",
+    tiling=Tiling(lanes=8, rows=6, few_rows=4, vectors=2, cache=256 << 10),
     cpu="x86-64-v3",
-    features="",
-    registers=16,
     fused=True,
     float16=True,
     byte_pairs=True,
-    tiling=Tiling(
-        lanes=8,
-        rows=6,
-        few_rows=4,
-        vectors=2,
-        odd_rows=0,
-        odd_vectors=0,
-        group=2,
-        masked=False,
-        channel_vectors=2,
-        cache=256 << 10,
-    ),
 )
-V2 = Tier(
-    name="v2",
-    cpu="x86-64-v2",
-    features="",
-    registers=16,
-    fused=False,
-    float16=False,
-    byte_pairs=True,
-    tiling=TILING_128,
-)
+V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True)
 
 MODULE_FLAGS = """
 !llvm.module.flags = !{!0, !1, !2}

@@ -6,11 +6,10 @@ where the reference does; functions of one number through a table of all 256 res
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.broadcasting import nothing, pairwise, without_constants
+from nnapi_shim.drivers.cpu.codegen.broadcasting import pairwise, without_constants
 from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
-from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, elementwise, mapped, nothing, part
 from nnapi_shim.drivers.cpu.codegen.exponential import (
     expm1_of,
     logistic,
@@ -21,19 +20,22 @@ from nnapi_shim.drivers.cpu.codegen.exponential import (
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     logistic_32,
     product_16,
+    result_constants,
     rounding_shift,
     rounding_shift_16,
     saturated,
     scaled,
     scaled_short,
+    stored,
     tanh_32,
 )
-from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, clamp, multiply32
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, clamp, multiply32, words
 from nnapi_shim.drivers.cpu.codegen.simd import (
     F32,
     elementwise_kernel,
     mapping,
-    scalar_function_of_two,
+    scalar_function,
     vector_loop,
 )
 from nnapi_shim.drivers.cpu.lowering.activation import (
@@ -47,42 +49,20 @@ from nnapi_shim.drivers.cpu.lowering.activation import (
 )
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
+from nnapi_shim.drivers.cpu.lowering.fixed_point import SHORT
 from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 write_b8 = WRITE["b8"]
-read_f16, write_f16 = READ["f16"], WRITE["f16"]
 ZERO_STEPS = np.int32(0)
 ZERO, THREE, SIX, SIXTH = np.float32(0), np.float32(3), np.float32(6), np.float32(1 / 6)
 
 
-def clamp_float(variant):
-    """input, output: float[count]. output = min(max(input, low), high); NaN becomes low."""
-    read, write = READ[variant], WRITE[variant]
-
-    def body(a, tile):
-        x, y, low, high = a.input, a.output, a.low, a.high
-        first, end = part(a.count, a.part, tile)
-        for i in range(first, end):
-            write(y, i, bounded(read(x, i), low, high))
-        return 0
-
-    body.__name__ = f"clamp_{variant}"
-    return kernel(CLAMP)(body)
-
-
-def clamp_quantized(variant, byte, read):
-    """input, output: byte[count], as they are stored. output = min(max(input, low), high)."""
-
-    def body(a, tile):
-        x, y, low, high = a.input, a.output, byte(a.low), byte(a.high)
-        first, end = part(a.count, a.part, tile)
-        for i in range(first, end):
-            write_b8(y, i, min(max(read(x, i), low), high))
-        return 0
-
-    body.__name__ = f"clamp_{variant}"
-    return kernel(CLAMP_RAW)(body)
+bounds = helper(lambda a: (a.low, a.high))
+unsigned_bounds = helper(lambda a: (np.uint8(a.low), np.uint8(a.high)))
+signed_bounds = helper(lambda a: (np.int8(a.low), np.int8(a.high)))
+float_within = helper(lambda x, limits: bounded(x, limits[0], limits[1]))
+byte_within = helper(lambda x, limits: min(max(x, limits[0]), limits[1]))
 
 
 def elu_of(x: F32, alpha: F32) -> F32:
@@ -94,7 +74,7 @@ def elu_of(x: F32, alpha: F32) -> F32:
     return x.select_below(0.0, 0.0, x) + low.select_below(0.0, low, 0.0)
 
 
-run_elu, elu = mapping(elu_of), scalar_function_of_two(elu_of)
+run_elu, elu = mapping(elu_of), scalar_function(elu_of, operands=2)
 
 
 @kernel(ELU)
@@ -105,38 +85,24 @@ def elu_f32(a, tile):
     return 0
 
 
-@kernel(ELU)
-def elu_f16(a, tile):
-    """input, output: float16[count]."""
-    x, y, alpha = a.input, a.output, a.alpha
-    first, end = part(a.count, a.part, tile)
-    for i in range(first, end):
-        write_f16(y, i, elu(read_f16(x, i), alpha))
-    return 0
+elementwise("elu_f16", ELU, READ["f16"], WRITE["f16"], elu, helper(lambda a: a.alpha))
 
 
-@intrinsic
-def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
+@emits(types.void(*[types.int64] * 3, *[types.float32] * 4))
+def run_gelu(builder, x, y, count, *parameters):
     """As a `mapping` of four parameters; every product and sum is rounded. Of the clamps of MUL and
     ADD one is left: see `is_ordinary` in passes/graph/fuse_gelu.py.
     """
 
-    def generate(context, builder, signature, arguments):
-        x, y, count, *numbers = arguments
+    def body(position):
+        cubic, inner, one, half = map(position.broadcast, parameters)
+        value = position.load(x)
+        cube = value * value * value
+        share = tanh_of((value + cube * cubic) * inner)
+        product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
+        position.store(y, product * half)
 
-        def body(position):
-            cubic, inner, one, half = map(position.broadcast, numbers)
-            value = position.load(x)
-            cube = value * value * value
-            share = tanh_of((value + cube * cubic) * inner)
-            product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
-            position.store(y, product * half)
-
-        vector_loop(builder, count, body)
-        return context.get_dummy_value()
-
-    numbers = [types.int64] * 3 + [types.float32] * 4
-    return types.void(*numbers), generate
+    vector_loop(builder, count, body)
 
 
 @kernel(GELU)
@@ -163,15 +129,15 @@ def prelu(x, alpha):
 @helper
 def prelu_quantized(x, alpha, values):
     """Steps of the output: x times its multiplier for x >= 0, else x * alpha times another."""
-    zero0, zero1, positive, negative, zero_point, lowest, highest = values
+    (zero0, zero1), positive, negative, result = values
     x, alpha = add32(np.int32(x), zero0), add32(np.int32(alpha), zero1)
     above = scaled_short(x, positive)
     below = scaled_short(multiply32(x, alpha), negative)
-    return min(max(add32(above if x >= ZERO_STEPS else below, zero_point), lowest), highest)
+    return stored(above if x >= ZERO_STEPS else below, result)
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
-    clamp_float(_variant)
+    elementwise(f"clamp_{_variant}", CLAMP, READ[_variant], WRITE[_variant], float_within, bounds)
     mapped("hard_swish", hard_swish, _variant)
     pairwise(
         f"prelu_{_variant}", PLAIN, READ[_variant], WRITE[_variant], (_size, _size), nothing,
@@ -183,37 +149,17 @@ elementwise_kernel("tanh_f32", mapping(lambda x, _: tanh_of(x)))
 mapped("logistic", logistic, "f16")
 mapped("tanh", tanh, "f16")
 
-prelu_constants = helper(
-    lambda a: (
-        np.int32(a.zero0),
-        np.int32(a.zero1),
-        (
-            np.int32(a.positive_high),
-            np.int32(a.positive_low),
-            np.int32(a.positive_shift),
-            np.int32(a.positive_nudge),
-            np.int32(a.positive_away),
-            np.int32(a.positive_down),
-        ),
-        (
-            np.int32(a.negative_high),
-            np.int32(a.negative_low),
-            np.int32(a.negative_shift),
-            np.int32(a.negative_nudge),
-            np.int32(a.negative_away),
-            np.int32(a.negative_down),
-        ),
-        np.int32(a.zero_point),
-        np.int32(a.lowest),
-        np.int32(a.highest),
-    )
+zeros = words("zero0", "zero1")
+positive, negative = (
+    words(*(f"{side}_{name}" for name in SHORT)) for side in ("positive", "negative")
 )
+prelu_constants = helper(lambda a: (zeros(a), positive(a), negative(a), result_constants(a)))
 for _type in ("qu8", "qs8"):
     _io = READ[_type[1:]], write_b8, (1, 1)
     pairwise(f"prelu_{_type}", PRELU_QUANTIZED, *_io, prelu_constants, prelu_quantized)
 
-clamp_quantized("qu8", np.uint8, READ["u8"])
-clamp_quantized("qs8", np.int8, READ["s8"])
+for _type, _bounds in (("qu8", unsigned_bounds), ("qs8", signed_bounds)):
+    elementwise(f"clamp_{_type}", CLAMP_RAW, READ[_type[1:]], write_b8, byte_within, _bounds)
 
 
 @kernel(LOOKUP)
@@ -243,6 +189,7 @@ def squashing_table(name, function, whole, bits):
     For -x the result is `whole` less the one for x; results are divided by 2^bits.
     """
 
+    @kernel(SQUASHED, name)
     def body(a, tile):
         lowest, radius = a.lowest, a.radius
         for byte in range(256):
@@ -259,12 +206,9 @@ def squashing_table(name, function, whole, bits):
             write_b8(a.output, byte, np.int32(steps))
         return 0
 
-    body.__name__ = name
-    return kernel(SQUASHED)(body)
 
-
-logistic_bytes = squashing_table("logistic_bytes", logistic_32, 2**31 - 1, 23)
-tanh_bytes = squashing_table("tanh_bytes", tanh_32, 0, 24)
+squashing_table("logistic_bytes", logistic_32, 2**31 - 1, 23)
+squashing_table("tanh_bytes", tanh_32, 0, 24)
 
 
 @kernel(HARD_SWISH)

@@ -12,17 +12,18 @@ from operator import add, mul, sub, truediv
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.broadcasting import (
-    nothing,
     pairwise,
     pairwise_with_shortcut,
     without_constants,
 )
-from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, nothing
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     long_product,
+    result_constants,
     rounded_twice,
     scaled_short,
     short_constants,
+    stored,
 )
 from nnapi_shim.drivers.cpu.codegen.float_shortcut import confidence_mask, requantize_shortcut
 from nnapi_shim.drivers.cpu.codegen.logarithm import power
@@ -36,16 +37,12 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     multiply_add,
     rounded,
     shift_right32,
+    words,
     xor32,
 )
-from nnapi_shim.drivers.cpu.lowering.binary import (
-    FLOAT,
-    LARGEST,
-    LARGEST_REQUANTIZED,
-    PRODUCT,
-    SUM,
-)
+from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, LARGEST, LARGEST_REQUANTIZED, PRODUCT, SUM
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
+from nnapi_shim.drivers.cpu.lowering.fixed_point import ROUNDING
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 TEN, AWAY = np.int32(10), np.int32(-2)
@@ -93,25 +90,18 @@ def add_quantized(x, y, values):
 @helper
 def add_shortcut(x, y, values):
     """As add_quantized, in float32; see lowering/float_shortcut.py."""
-    zero0, zero1, close0, close1, middle, bits, window, lowest, highest = values
+    (zero0, zero1), (close0, close1, middle), (bits, lowest, highest), mask = values
     x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
     units = multiply_add(x, close0, multiply_add(y, close1, middle))
-    return requantize_shortcut(units, bits, window, lowest, highest)
+    return requantize_shortcut(units, bits, mask, lowest, highest)
 
 
 @helper
 def mul_quantized(x, y, values):
     """The product of both without their zero points, times the multiplier."""
-    zero0, zero1, multiplier, result = values
+    (zero0, zero1), multiplier, result = values
     product = multiply32(add32(np.int32(x), zero0), add32(np.int32(y), zero1))
     return stored(scaled_short(product, multiplier), result)
-
-
-@helper
-def stored(steps, result):
-    """Steps from the zero point, within bounds."""
-    zero_point, low, high = result
-    return min(max(add32(steps, zero_point), low), high)
 
 
 @helper
@@ -146,41 +136,22 @@ def largest_requantized(x, y, values):
 
 
 bounds = helper(lambda a: (a.low, a.high))
-result = helper(lambda a: (np.int32(a.zero_point), np.int32(a.lowest), np.int32(a.highest)))
+coarse, fine = (
+    words("zero0", "coarse"),
+    words("zero1", "fine_high", "fine_low", "fine_nudge", "fine_down"),
+)
+rounding, zeros = words(*ROUNDING), words("zero0", "zero1")
+limits = words("bits", "lowest", "highest")
 sum_constants = helper(
-    lambda a: (
-        (np.int32(a.zero0), np.int32(a.coarse)),
-        (
-            np.int32(a.zero1),
-            np.int32(a.fine_high),
-            np.int32(a.fine_low),
-            np.int32(a.fine_nudge),
-            np.int32(a.fine_down),
-        ),
-        np.int32(a.mantissa),
-        (np.int32(a.nudge), np.int32(a.away), np.int32(a.down)),
-        result(a),
-    )
+    lambda a: (coarse(a), fine(a), np.int32(a.mantissa), rounding(a), result_constants(a))
 )
 shortcut_sum_constants = helper(
     lambda a: (
         sum_constants(a),
-        (
-            np.int32(a.zero0),
-            np.int32(a.zero1),
-            a.close0,
-            a.close1,
-            a.middle,
-            np.int32(a.bits),
-            confidence_mask(a.bits),
-            np.int32(a.lowest),
-            np.int32(a.highest),
-        ),
+        (zeros(a), (a.close0, a.close1, a.middle), limits(a), confidence_mask(a.bits)),
     )
 )
-product_constants = helper(
-    lambda a: (np.int32(a.zero0), np.int32(a.zero1), short_constants(a), result(a))
-)
+product_constants = helper(lambda a: (zeros(a), short_constants(a), result_constants(a)))
 
 flip_word = helper(lambda a: np.int32(a.flip))
 flip_byte = helper(lambda a: np.uint8(a.flip))

@@ -3,13 +3,12 @@
 from functools import reduce
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, load, pick, splat, store, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import COUNT_TERMS, PACK_TERMS
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -66,33 +65,27 @@ BLOCK = 16
 """Words that are looked at together."""
 
 
-@intrinsic
-def mark_exceeding(typing_context, words, marks, flip, zero):
+@emits(types.void(*[types.int64] * 4))
+def mark_exceeding(builder: Any, words: Any, marks: Any, flip: Any, zero: Any) -> None:
     """Set the bytes at `marks` of those of BLOCK words that have further terms to 1."""
+    kind, byte = vector(HALFWORD, BLOCK), vector(BYTE, BLOCK)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words, marks, flip, zero = arguments
-        kind, byte = vector(HALFWORD, BLOCK), vector(BYTE, BLOCK)
+    def exceeds(value: Any, most: int) -> Any:
+        """Whether values are below -MOST or above `most`."""
+        from_least = builder.add(value, constant(kind, MOST))
+        return builder.icmp_unsigned(">", from_least, constant(kind, MOST + most))
 
-        def exceeds(value: Any, most: int) -> Any:
-            """Whether values are below -MOST or above `most`."""
-            from_least = builder.add(value, ir.Constant(kind, [MOST] * BLOCK))
-            return builder.icmp_unsigned(">", from_least, ir.Constant(kind, [MOST + most] * BLOCK))
-
-        stored = load(builder, words, vector(BYTE, 4 * BLOCK), 1)
-        stored = builder.xor(stored, splat(builder, builder.trunc(flip, BYTE), 4 * BLOCK))
-        zeros = splat(builder, builder.trunc(zero, HALFWORD), BLOCK)
-        a, b, c, d = (
-            builder.sub(builder.sext(pick(builder, stored, range(at, 4 * BLOCK, 4)), kind), zeros)
-            for at in range(4)
-        )
-        found = [exceeds(weight, MOST - 1) for weight in (a, b, c, d)]
-        found += [exceeds(builder.add(*pair), MOST) for pair in ((a, b), (c, d))]
-        mark = builder.zext(reduce(builder.or_, found), byte)
-        store(builder, builder.or_(load(builder, marks, byte, 1), mark), marks, 1)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 4), generate
+    stored = builder.load_from(words, vector(BYTE, 4 * BLOCK), 1)
+    stored = builder.xor(stored, builder.splat(builder.trunc(flip, BYTE), 4 * BLOCK))
+    zeros = builder.splat(builder.trunc(zero, HALFWORD), BLOCK)
+    a, b, c, d = (
+        builder.sub(builder.sext(builder.pick(stored, range(at, 4 * BLOCK, 4)), kind), zeros)
+        for at in range(4)
+    )
+    exceeding = [exceeds(weight, MOST - 1) for weight in (a, b, c, d)]
+    exceeding += [exceeds(builder.add(*pair), MOST) for pair in ((a, b), (c, d))]
+    mark = builder.zext(reduce(builder.or_, exceeding), byte)
+    builder.store_to(builder.or_(builder.load_from(marks, byte, 1), mark), marks, 1)
 
 
 @helper

@@ -1,10 +1,13 @@
 """QUANTIZE and DEQUANTIZE: between real and quantized numbers, in float32; and CAST."""
 
+from itertools import product
+
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, elementwise, mapped
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, rounded, truncated
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
+from nnapi_shim.drivers.cpu.lowering.dequantize import STORE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
@@ -15,40 +18,34 @@ def limited(x, low, high):
     return x if x > low else low
 
 
-def quantize(variant):
-    """input: float[count], output: byte[count].
-
-    output = zero_point + round(max(min(input / scale, high), low)), halves away from zero; NaN
-    becomes the largest number.
+@helper
+def quantized(x, values):
+    """The zero point + round(max(min(x / scale, high), low)), halves away from zero; NaN becomes
+    the largest number.
     """
-    read, write = READ[variant], WRITE["b8"]
-
-    def body(a, tile):
-        x, y, scale, low, high = a.input, a.output, a.scale, a.low, a.high
-        zero_point = np.int32(a.zero_point)
-        first, end = part(a.count, a.part, tile)
-        for i in range(first, end):
-            steps = limited(read(x, i) / scale, low, high)
-            write(y, i, add32(rounded(steps), zero_point))
-        return 0
-
-    body.__name__ = f"quantize_{variant}_b8"
-    return kernel(QUANTIZE)(body)
+    scale, low, high, zero_point = values
+    return add32(rounded(limited(x / scale, low, high)), zero_point)
 
 
-def dequantize(variant, target):
-    """input: byte[count], output: float[count]. output = (input - zero_point) * scale."""
-    read, write = READ[variant], WRITE[target]
+@helper
+def dequantized(x, values):
+    """The real number (x - zero_point) * scale."""
+    scale, zero_point = values
+    return (x - zero_point) * scale
 
-    def body(a, tile):
-        x, y, scale, zero_point = a.input, a.output, a.scale, a.zero_point
-        first, end = part(a.count, a.part, tile)
-        for i in range(first, end):
-            write(y, i, (read(x, i) - zero_point) * scale)
-        return 0
 
-    body.__name__ = f"dequantize_{variant}_{target}"
-    return kernel(DEQUANTIZE)(body)
+@helper
+def stored(x, values):
+    """round(min(max(x / scale + zero_point, low), high)), halves away from zero, for numbers of
+    boxes and scores; NaN becomes the smallest number.
+    """
+    scale, zero_point, low, high = values
+    return rounded(bounded(x / scale + zero_point, low, high))
+
+
+quantization = helper(lambda a: (a.scale, a.low, a.high, np.int32(a.zero_point)))
+dequantization = helper(lambda a: (a.scale, a.zero_point))
+storing = helper(lambda a: (a.scale, a.zero_point, a.low, a.high))
 
 
 def dequantize_channels(target):
@@ -57,6 +54,7 @@ def dequantize_channels(target):
     """
     read, write, scale_of = READ["qs8"], WRITE[target], READ["f32"]
 
+    @kernel(DEQUANTIZE_CHANNELS, f"dequantize_qc8_{target}")
     def body(a, tile):
         x, y, scales, channels, length = a.input, a.output, a.scales, a.channels, a.length
         first = tile * a.tile_rows
@@ -72,9 +70,6 @@ def dequantize_channels(target):
                 for i in range(row * length, (row + 1) * length):
                     write(y, i, read(x, i) * scale)
         return 0
-
-    body.__name__ = f"dequantize_qc8_{target}"
-    return kernel(DEQUANTIZE_CHANNELS)(body)
 
 
 ZERO, BYTE_LIMIT = np.float32(0), np.float32(255)
@@ -109,8 +104,16 @@ for _source in ("f32", "f16"):
 mapped("cast", word_to_byte, "i32", "b8")
 mapped("cast", np.int64, "u8", "i32")
 
-for _target in ("f32", "f16"):
-    quantize(_target)
-    dequantize("qu8", _target)
-    dequantize("qs8", _target)
-    dequantize_channels(_target)
+for _float in ("f32", "f16"):
+    elementwise(
+        f"quantize_{_float}_b8", QUANTIZE, READ[_float], WRITE["b8"], quantized, quantization
+    )
+    dequantize_channels(_float)
+for _source, _target in (
+    *product(("qu8", "qs8"), ("f32", "f16")),
+    *product(("qu16", "qs16"), ("f32",)),
+):
+    _name = f"dequantize_{_source}_{_target}"
+    elementwise(_name, DEQUANTIZE, READ[_source], WRITE[_target], dequantized, dequantization)
+for _bits in (8, 16):
+    elementwise(f"store_{_bits}", STORE, READ["f32"], WRITE[f"b{_bits}"], stored, storing)

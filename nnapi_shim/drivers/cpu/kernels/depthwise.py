@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
 from nnapi_shim.drivers.cpu.codegen.depthwise_arguments import Finish, Source, Target, Weights
 from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     AT_BORDER,
@@ -18,9 +16,9 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     WIDE,
     pixels,
 )
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
-from nnapi_shim.drivers.cpu.codegen.vector import POINTER, VOID, WORD, declaration
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
@@ -31,19 +29,8 @@ MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
 
-@intrinsic
-def prefetch(typing_context, address):
-    """Prefetch a cache line into the second-level cache; the address need not be valid."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        read, second_level, values = (ir.Constant(WORD, hint) for hint in (0, 2, 1))
-        name, kinds = "llvm.prefetch.p0", [POINTER, WORD, WORD, WORD]
-        declared = declaration(builder.module, name, VOID, kinds)
-        pointer = builder.inttoptr(arguments[0], POINTER)
-        builder.call(declared, [pointer, read, second_level, values])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+prefetch_far = emits(types.void(types.int64))(lambda b, address: b.prefetch(address, locality=2))
+"""Prefetch a cache line into the second-level cache; the address need not be valid."""
 
 
 @helper
@@ -61,7 +48,7 @@ def prefetch_rows(address, rows, row_bytes, length):
     """Prefetch `length` bytes of several rows."""
     for _ in range(rows):
         for at in range(address, address + length, CACHE_LINE):
-            prefetch(at)
+            prefetch_far(at)
         address += row_bytes
 
 
@@ -86,7 +73,7 @@ def fixed_variant(a):
     return is_fixed, number
 
 
-def depthwise(kind: str, element_bytes: int) -> Any:
+def depthwise(kind: str, element_bytes: int) -> None:
     """The kernel of an element type.
 
     Filter widths with variants of the micro-kernel compute FIXED pixels at once, also at borders.
@@ -113,6 +100,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             variant, count, w = SOME, PIXELS, min(w, inner_end - PIXELS)
         return variant, count, first_column, columns, w
 
+    @kernel(DEPTHWISE, f"depthwise_conv_2d_{kind}")
     def convolve(a, tile, deadline):
         channels, stride = a.channels, a.stride_width
         pixel_bytes = channels * element_bytes
@@ -149,11 +137,9 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                 if variant == ONE:
                     j, j_end = inside(column, a.filter_width, a.dilation_width, a.in_width)
                 if is_long:
-                    work += 1
-                    if work >= stretch:
-                        work = 0
-                        if late(deadline):
-                            return DEADLINE
+                    is_late, work = late_after(work + 1, deadline, stretch)
+                    if is_late:
+                        return DEADLINE
                 x = source + column * pixel_bytes + j * tap_step
                 w_address = a.filter + first * filter_row + j * channels * 4
                 singles = a.filter_height * filter_row
@@ -171,14 +157,10 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     w = phase
         return 0
 
-    convolve.__name__ = f"depthwise_conv_2d_{kind}"
-    convolve.__module__ = __name__
-    return kernel(DEPTHWISE)(convolve)
 
-
-depthwise_conv_2d_f32 = depthwise("f32", 4)
-depthwise_conv_2d_qu8 = depthwise("qu8", 1)
-depthwise_conv_2d_qs8 = depthwise("qs8", 1)
+depthwise("f32", 4)
+depthwise("qu8", 1)
+depthwise("qs8", 1)
 
 
 @kernel(PACK_DEPTHWISE)
@@ -193,11 +175,9 @@ def pack_depthwise(a, tile, deadline):
     taps = a.filter_height * a.filter_width
     work = 0
     for tap in range(taps):
-        work += a.padded
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + a.padded, deadline)
+        if is_late:
+            return DEADLINE
         for c in range(a.padded):
             upper = lower = 0
             if c < channels:
@@ -212,8 +192,14 @@ def pack_depthwise(a, tile, deadline):
     return 0
 
 
-def _expand(name: str, pointer: Any) -> Any:
-    def expand(a, tile):
+def expand(name: str, pointer: Any) -> None:
+    """input: [pixels, channels]; output: [pixels, padded].
+
+    Every channel `multiplier` times; the rest is 0. A smaller `padded` cuts channels off.
+    """
+
+    @kernel(EXPAND, name)
+    def copy(a, tile):
         channels, multiplier, padded = a.channels, a.multiplier, a.padded
         size = min(channels, (padded + multiplier - 1) // multiplier)
         x, y = pointer(a.input), pointer(a.output)
@@ -231,14 +217,6 @@ def _expand(name: str, pointer: Any) -> Any:
                 y[target + c] = 0
         return 0
 
-    expand.__name__ = name
-    expand.__module__ = __name__
-    expand.__doc__ = """input: [pixels, channels]; output: [pixels, padded].
 
-    Every channel `multiplier` times; the rest is 0. A smaller `padded` cuts channels off.
-    """
-    return kernel(EXPAND)(expand)
-
-
-expand_8 = _expand("expand_8", u8)
-expand_32 = _expand("expand_32", u32)
+expand("expand_8", u8)
+expand("expand_32", u32)

@@ -1,6 +1,6 @@
 """DEPTHWISE_CONV_2D of 8 bits: several outputs of a row at once, from interleaved rows."""
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
 from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer, interleaver
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
@@ -196,11 +196,9 @@ def pack_interleaved(a, tile, deadline):
         for block in range(0, unit, WIDTH):
             first = min(block, unit - WIDTH)
             sums, packed = i32(panel), weights_of(panel + HEAD_BYTES)
-            work += words * GROUP
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + words * GROUP, deadline)
+            if is_late:
+                return DEADLINE
             for n in range(WIDTH):
                 c = channel + (first + n) % slab
                 at = n * GROUP

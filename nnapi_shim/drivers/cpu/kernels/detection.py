@@ -6,26 +6,19 @@ Everything real is float32; result code 5 is OP_FAILED.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.boxes import centre_and_half, is_box, within
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
-from nnapi_shim.drivers.cpu.codegen.numeric import (
-    copy_bytes,
-    f32,
-    i32,
-    i64,
-    ordered,
-)
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f32, i32, i64, ordered
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of
 from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_box, fetch_i32
+from nnapi_shim.drivers.cpu.codegen.sorting import index_of, sort
 from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     comparable,
-    index_of,
     item_of,
     parts_of,
     set_box,
-    sort,
     suppress,
 )
 from nnapi_shim.drivers.cpu.lowering.detection import (
@@ -55,8 +48,7 @@ def bbox_transform(a, tile):
     [batches, 2] of height, width; a tile is tile_rois rois.
     """
     info, deltas, output, classes = f32(a.image_info), a.deltas, a.output, a.classes
-    first = tile * a.tile_rois
-    for roi in range(first, min(first + a.tile_rois, a.count)):
+    for roi in range(*part(a.count, a.tile_rois, tile)):
         image = np.int64(fetch_i32(a.batch_index, roi))
         x1, y1, x2, y2 = fetch_box(a.rois, roi)
         if image < 0 or image >= a.batches or not is_box(x1, y1, x2, y2):
@@ -84,8 +76,7 @@ def decode_anchors(a, tile):
     count, length = a.count, a.length
     scale_y, scale_x = np.float64(a.scale_dy), np.float64(a.scale_dx)
     scale_h, scale_w = np.float64(a.scale_dh), np.float64(a.scale_dw)
-    first = tile * a.tile_anchors
-    for box in range(first, min(first + a.tile_anchors, a.batches * count)):
+    for box in range(*part(a.batches * count, a.tile_anchors, tile)):
         at, near = box * length, 4 * (box % count)
         height = np.float64(read(anchors, near + 2))
         width = np.float64(read(anchors, near + 3))
@@ -209,11 +200,9 @@ def nms_best_class(a, tile, deadline):
     scores = f32(a.scores + image_scores * 4)
     count, work = 0, 0
     for anchor in range(anchors):
-        work += classes
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + classes, deadline)
+        if is_late:
+            return DEADLINE
         row = a.scores + (image_scores + anchor * classes + 1) * 4
         best = largest_of(row, classes - 1, np.int32(0), LOWEST_SCORE)
         if best > a.score_threshold:
@@ -227,11 +216,9 @@ def nms_best_class(a, tile, deadline):
         anchor = index_of(listed[i])
         previous = np.int64(-(2**63))
         for row in range(i * a.each, (i + 1) * a.each):
-            work += classes
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + classes, deadline)
+            if is_late:
+                return DEADLINE
             # Scores that change meanwhile may leave no class for a row: it gets the first.
             following, chosen = np.int64(2**63 - 1), 1
             for label in range(1, classes):
@@ -294,11 +281,9 @@ def max_keypoints(a, tile, deadline):
         heatmap = a.heatmaps + k * size * size * 4
         most, at = LOWEST, 0
         for first in range(0, size * size, BLOCK):
-            work += BLOCK
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + BLOCK, deadline)
+            if is_late:
+                return DEADLINE
             here = LOWEST
             for i in range(first, min(first + BLOCK, size * size)):
                 here = max(here, ordered(comparable(read(heatmap, i))))

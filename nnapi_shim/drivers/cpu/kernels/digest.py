@@ -2,22 +2,11 @@
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import i64
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    LONG,
-    WORD,
-    declaration,
-    load,
-    long,
-    store,
-    variable,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import LONG, POINTER, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.program.digest import BLOCK, DIGEST, PASSES
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
@@ -28,43 +17,32 @@ SHARE = 16
 """Blocks that a thread takes at once: a few microseconds of work."""
 
 
-@intrinsic
-def numbers_of_block(typing_context: Any, y: Any, x: Any, key: Any) -> Any:
-    """PASSES numbers at y, of the block at x; pass p takes the key from its p-th pair on."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target, source, key = arguments
-        words, pairs = vector(WORD, 2 * LANES), vector(LONG, LANES)
-        lower = ir.Constant(pairs, [0xFFFFFFFF] * LANES)
-        upper = ir.Constant(pairs, [32] * LANES)
-        sums = [variable(builder, pairs, ir.Constant(pairs, [0] * LANES)) for _ in range(PASSES)]
-        with cgutils.for_range(builder, long(BLOCK // (8 * LANES))) as block:
-            offset = builder.mul(block.index, long(8 * LANES))
-            message = load(builder, builder.add(source, offset), words, 1)
-            at = builder.add(key, offset)
-            for number, total in enumerate(sums):
-                added = load(builder, builder.add(at, long(8 * number)), words, 1)
-                both = builder.bitcast(builder.add(message, added), pairs)
-                product = builder.mul(builder.and_(both, lower), builder.lshr(both, upper))
-                builder.store(builder.add(builder.load(total), product), total)
-        reduce = declaration(builder.module, f"llvm.vector.reduce.add.v{LANES}i64", LONG, [pairs])
+@emits(types.void(*[types.int64] * 3))
+def numbers_of_block(builder: Any, target: Any, source: Any, key: Any) -> None:
+    """PASSES numbers at `target`, of the block at `source`; pass p takes the key from its p-th pair
+    on.
+    """
+    words, pairs = vector(WORD, 2 * LANES), vector(LONG, LANES)
+    lower, upper = constant(pairs, 0xFFFFFFFF), constant(pairs, 32)
+    sums = [builder.variable(pairs, constant(pairs, 0)) for _ in range(PASSES)]
+    with builder.each(long(BLOCK // (8 * LANES)), 8 * LANES) as offset:
+        message = builder.load_from(builder.add(source, offset), words, 1)
+        at = builder.add(key, offset)
         for number, total in enumerate(sums):
-            digest_word = builder.call(reduce, [builder.load(total)])
-            store(builder, digest_word, builder.add(target, long(8 * number)), 1)
-        return context.get_dummy_value()
+            added = builder.load_from(builder.add(at, long(8 * number)), words, 1)
+            both = builder.bitcast(builder.add(message, added), pairs)
+            product = builder.mul(builder.and_(both, lower), builder.lshr(both, upper))
+            builder.store(builder.add(builder.load(total), product), total)
+    reduce = f"llvm.vector.reduce.add.v{LANES}i64"
+    for number, total in enumerate(sums):
+        digest_word = builder.call_by_name(reduce, LONG, builder.load(total))
+        builder.store_to(digest_word, builder.add(target, long(8 * number)), 1)
 
-    return types.void(*[types.int64] * 3), generate
 
-
-@intrinsic
-def take(typing_context: Any, counter: Any, count: Any) -> Any:
+@emits(types.int64(types.int64, types.int64))
+def take(builder: Any, counter: Any, count: Any) -> Any:
     """Atomic fetch-and-add of a counter that several threads share."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], ir.PointerType())
-        return builder.atomic_rmw("add", pointer, arguments[1], "monotonic")
-
-    return types.int64(types.int64, types.int64), generate
+    return builder.atomic_rmw("add", builder.inttoptr(counter, POINTER), count, "monotonic")
 
 
 @kernel(DIGEST)

@@ -20,7 +20,7 @@ CHAINS = 4
 
 def gemm(
     name: str, arithmetic: Any, tile_rows: int, tiling: Tiling = TILING, chains: int = 1
-) -> Any:
+) -> None:
     """A kernel that runs a micro-kernel over its share of the output."""
     # Some processors take half as long for half a vector.
     halves = tile_rows == tiling.odd_rows and arithmetic.element is FLOAT
@@ -28,6 +28,7 @@ def gemm(
     element_bytes = 4 if arithmetic.element is FLOAT else 1
     width = TILING.panel_columns(tile_rows)
 
+    @kernel(GEMM, name)
     def product(a, number):
         block, group = number // a.groups, number % a.groups
         first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.row_tiles)
@@ -69,29 +70,25 @@ def gemm(
                     image, part = image + 1, 0
         return 0
 
-    product.__name__ = name
-    product.__module__ = __name__
-    return kernel(GEMM)(product)
-
 
 _float32 = float32()
 _quantized = quads8() if TILING.group == 4 else pairs16()
 _quantized_row = quads8() if TILING.group == 4 else pairs16(BYTE)
 
-gemm_f32 = gemm("gemm_f32", _float32, TILING.rows)
-gemm_q8 = gemm("gemm_q8", _quantized, TILING.rows)
+gemm("gemm_f32", _float32, TILING.rows)
+gemm("gemm_q8", _quantized, TILING.rows)
 if ISA.tier.byte_pairs:
-    gemm_pairs_q8 = gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
+    gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
-gemm_few_f32 = gemm("gemm_few_f32", _float32, TILING.few_rows)
-gemm_few_q8 = gemm("gemm_few_q8", _quantized, TILING.few_rows)
+gemm("gemm_few_f32", _float32, TILING.few_rows)
+gemm("gemm_few_q8", _quantized, TILING.few_rows)
 if TILING.odd_rows:
     ODD = TILING._replace(vectors=TILING.odd_vectors)
     # Where 7 divides them, as in images of 7x7; all its vectors would not fit the registers.
-    gemm_odd_f32 = gemm("gemm_odd_f32", _float32, ODD.odd_rows, ODD)
-    gemm_odd_q8 = gemm("gemm_odd_q8", _quantized, ODD.odd_rows, ODD)
+    gemm("gemm_odd_f32", _float32, ODD.odd_rows, ODD)
+    gemm("gemm_odd_q8", _quantized, ODD.odd_rows, ODD)
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
-gemv_f32 = gemm("gemv_f32", _float32, 1, chains=CHAINS)
-gemv_q8 = gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
+gemm("gemv_f32", _float32, 1, chains=CHAINS)
+gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
 if ISA.tier.float16:
-    gemv_half_f32 = gemm("gemv_half_f32", halves(), 1, chains=CHAINS)
+    gemm("gemv_half_f32", halves(), 1, chains=CHAINS)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late_after
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
@@ -22,11 +22,9 @@ def join_groups(a, tile, deadline):
     x, y = u8(a.filter), u8(a.output)
     work = 0
     for column in range(a.columns):
-        work += a.taps * wide
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + a.taps * wide, deadline)
+        if is_late:
+            return DEADLINE
         own = column // a.group_columns % a.joined * length
         for tap in range(column * a.taps, (column + 1) * a.taps):
             for i in range(wide):
@@ -36,8 +34,11 @@ def join_groups(a, tile, deadline):
     return 0
 
 
-def _pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> Any:
-    def pad_rows(a, tile):
+def pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> None:
+    """input: [rows, row]; output: [rows, pitch], `fill` outside of the row."""
+
+    @kernel(PAD_ROWS, name)
+    def copy(a, tile):
         row, pitch, fill, flip, zero = a.row, a.pitch, a.fill, a.flip, a.zero
         before = min(a.before, pitch)
         wanted = min(row, pitch - before)
@@ -53,13 +54,9 @@ def _pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> Any:
                 y[i] = fill
         return 0
 
-    pad_rows.__name__ = name
-    pad_rows.__doc__ = "input: [rows, row]; output: [rows, pitch], `fill` outside of the row."
-    return kernel(PAD_ROWS)(pad_rows)
 
-
-pad_rows_8 = _pad_rows("pad_rows_8", u8, 1, False)
-pad_rows_s16 = _pad_rows("pad_rows_s16", i16, 2, True)
+pad_rows("pad_rows_8", u8, 1, False)
+pad_rows("pad_rows_s16", i16, 2, True)
 
 
 @kernel(FOLD_FILTER)
@@ -75,11 +72,9 @@ def fold_filter(a, tile, deadline):
     work = at = 0
     for pixel in range(a.joined):
         for filter_row in range(count):
-            work += a.parts * depth
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + a.parts * depth, deadline)
+            if is_late:
+                return DEADLINE
             for part in range(a.parts):
                 for i in range(depth):
                     y[at + i] = fill

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import DOUBLE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late_after
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import clamp, square_root
 from nnapi_shim.drivers.cpu.codegen.simd import F32, LoopPosition, sum_of, vector_loop
+from nnapi_shim.drivers.cpu.codegen.vector import DOUBLE
 from nnapi_shim.drivers.cpu.lowering.reduction import LAYER_NORM
 from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
@@ -23,45 +23,33 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 def _sum_of_squares(bounded: Any) -> Any:
     """The sum of the squares of x - mean, in the order of sum_of."""
 
-    @intrinsic
-    def sum_of_squares(typing_context: Any, x: Any, count: Any, mean: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            x, count, mean = arguments
+    @emits(types.float64(types.int64, types.int64, types.float32))
+    def sum_of_squares(builder: Any, x: Any, count: Any, mean: Any) -> Any:
+        def body(position: LoopPosition, total: Any) -> Any:
+            centered = bounded(position.load(x) - position.broadcast(mean))
+            square = position.select(bounded(centered * centered), 0.0)
+            return builder.fadd(total, builder.fpext(square.value, total.type))
 
-            def body(position: LoopPosition, total: Any) -> Any:
-                centered = bounded(position.load(x) - position.broadcast(mean))
-                square = position.select(bounded(centered * centered), 0.0)
-                return builder.fadd(total, builder.fpext(square.value, total.type))
-
-            return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
-
-        return types.float64(types.int64, types.int64, types.float32), generate
+        return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
 
     return sum_of_squares
 
 
 def _normalize(bounded: Any) -> Any:
     """y: float32[count] = (x - mean) / deviation * gain + bias."""
+    longs, floats = [types.int64] * 3, [types.float32] * 2
 
-    @intrinsic
+    @emits(types.void(*longs, *floats, types.int64, types.int64))
     def normalize(
-        typing_context: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any,
-        bias: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            x, y, count, mean, deviation, gain, bias = arguments
+        builder: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any, bias: Any
+    ) -> None:
+        def body(position: LoopPosition) -> None:
+            centered = bounded(position.load(x) - position.broadcast(mean))
+            unit = bounded(centered / position.broadcast(deviation))
+            scaled = bounded(unit * position.load(gain))
+            position.store(y, bounded(scaled + position.load(bias)))
 
-            def body(position: LoopPosition) -> None:
-                centered = bounded(position.load(x) - position.broadcast(mean))
-                unit = bounded(centered / position.broadcast(deviation))
-                scaled = bounded(unit * position.load(gain))
-                position.store(y, bounded(scaled + position.load(bias)))
-
-            vector_loop(builder, count, body)
-            return context.get_dummy_value()
-
-        longs, floats = [types.int64] * 3, [types.float32] * 2
-        return types.void(*longs, *floats, types.int64, types.int64), generate
+        vector_loop(builder, count, body)
 
     return normalize
 
@@ -85,11 +73,9 @@ def layer_norm_f32(a, tile, deadline):
     length = a.length
     count, work = np.float32(length), 0
     for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
-        work += length
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + length, deadline)
+        if is_late:
+            return DEADLINE
         x, y = a.input + row * length * 4, a.output + row * length * 4
         mean = np.float32(sum_of(x, length)) / count
         squares = np.float32(sum_of_squares(x, length, mean))

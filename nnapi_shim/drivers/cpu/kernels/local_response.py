@@ -6,7 +6,7 @@ input, output: [outer, length, inner], normalized along `length`; see lowering/n
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, STRETCH, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.logarithm import power
 from nnapi_shim.drivers.cpu.codegen.numeric import multiply_add
 from nnapi_shim.drivers.cpu.kernels.normalization import lanes_of
@@ -39,8 +39,7 @@ def local_response_f32(a, tile):
     whole = a.length * inner
     sums = a.scratch + tile * LOCAL_SCRATCH
     blocks = (whole + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
         at, start, count = lanes_of(block, blocks, whole)
         origin = (at * whole + start) * SIZE
         x, y = a.input + origin, a.output + origin
@@ -88,8 +87,7 @@ def local_response_running_f32(a, tile, deadline):
     sums = running + 8 * LANES
     pitch = inner * SIZE
     blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
         at, lane, count = lanes_of(block, blocks, inner)
         offset = (at * length * inner + lane) * SIZE
         x, y = a.input + offset, a.output + offset

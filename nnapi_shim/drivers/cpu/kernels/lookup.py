@@ -2,18 +2,9 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ_BACK
-from nnapi_shim.drivers.cpu.codegen.numeric import (
-    copy_bytes,
-    f32,
-    f64,
-    i32,
-    i64,
-    u8,
-    u16,
-    u32,
-)
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ_BACK, part
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f32, f64, i32, i64, u8, u16, u32
 from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
 from nnapi_shim.drivers.cpu.codegen.single_fetch import BLOCK, fetch_block, fetch_i32, private_block
 from nnapi_shim.drivers.cpu.lowering.lookup import GATHER, HASHTABLE, LSH
@@ -98,8 +89,7 @@ def hashtable_lookup(a, tile):
     output: [count, bytes], zeros where a key is not found; hits: byte[count].
     """
     keys, hits, rows, length = i32(a.keys), u8(a.hits), a.rows, a.bytes
-    first = tile * a.tile_lookups
-    for i in range(first, min(first + a.tile_lookups, a.count)):
+    for i in range(*part(a.count, a.tile_lookups, tile)):
         wanted = fetch_i32(a.lookups, i)
         low, high = 0, rows
         while low < high:
@@ -239,11 +229,9 @@ def lsh_projection(a, tile, deadline):
     for item in range(items):
         copy_bytes(data + 4, a.input + item * item_bytes, item_bytes)
         weight = np.float64(weights[item]) if has_weights else 1.0
-        work += count
-        if work >= stretch:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + count, deadline, stretch)
+        if is_late:
+            return DEADLINE
         for start in range(0, count, stretch):
             if start > 0 and late(deadline):
                 return DEADLINE

@@ -8,15 +8,21 @@ cell state, result and the four gates [tile_batches, units].
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, clamp, copy_bytes, u8
 from nnapi_shim.drivers.cpu.codegen.recurrent import (
+    CELL,
     COLUMNS,
+    FORGET,
     INFINITY,
+    INPUT,
     ONE,
+    OUTPUT,
+    RESULT,
     activate,
     add,
     multiply,
+    of_gate,
     panel_bytes,
     read,
     read_back,
@@ -27,8 +33,6 @@ from nnapi_shim.drivers.cpu.lowering.lstm_rounds import ROUND
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 from nnapi_shim.operations.rnn import SIGMOID
 
-INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)
-"""The gates, and what comes after them."""
 FLAT = 1e-8
 """Added to the variance in layer normalisation."""
 
@@ -50,16 +54,6 @@ def normalise(x, count, gain, bias):
 
 
 @helper
-def of_gate(gate, into, forget, cell, out):
-    """The one of four values that belongs to a gate."""
-    if gate == INPUT:
-        return into
-    if gate == FORGET:
-        return forget
-    return cell if gate == CELL else out
-
-
-@helper
 def update(state, into, forget, candidate, count, first_gate, clip):
     """state: float32[count], in place: forget * state + into * candidate, within the bound."""
     for n in range(count):
@@ -70,22 +64,67 @@ def update(state, into, forget, candidate, count, first_gate, clip):
 
 
 @helper
-def add_peephole(x, peephole, state, count):
-    """x: float32[count], in place: x + peephole * state."""
-    for n in range(count):
-        write(x, n, read_back(x, n) + read(peephole, n) * read_back(state, n))
+def add_peephole(a, gate, x, offset, state, count):
+    """x: float32[count], in place: x + peephole * state, if the gate has a peephole."""
+    peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
+    if peephole != 0:
+        for n in range(count):
+            write(x, n, read_back(x, n) + read(peephole + offset, n) * read_back(state, n))
 
 
 @helper
-def finish_gate(a, gate, x, state, count):
-    """x: float32[count], in place: add the peephole from the cell state, then layer-normalize."""
-    peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
-    if peephole != 0:
-        add_peephole(x, peephole, state, count)
+def normalise_gate(a, gate, x, count):
+    """Layer-normalize, if the gate has a gain."""
     gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
     if gain != 0:
         bias = of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
         normalise(x, count, gain, bias)
+
+
+@helper
+def recurrent_to(a, gate):
+    """The weights of the output state."""
+    return of_gate(
+        gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
+    )
+
+
+@helper
+def finish_gate(a, gate, x, products, offset, state, count):
+    """x: float32[count], sums of products with the state; in place: the rest of the gate but layer
+    normalization and activation. products, offset: bytes before those of this gate, and before the
+    peephole's first unit.
+    """
+    add(x, a.products + products, count)
+    if a.aux_products != 0:
+        add(x, a.aux_products + products, count)
+    add_peephole(a, gate, x, offset, state, count)
+
+
+@helper
+def result_of(y, out, state, count, activation):
+    """y: float32[count] = out * activation(state)."""
+    copy_bytes(y, state, count * 4)
+    activate(y, count, activation)
+    for n in range(count):
+        write(y, n, read_back(y, n) * read_back(out, n))
+
+
+@helper
+def finish_row(a, at, row, rows, gates, state, first_gate):
+    """One batch in a step: its gates from their sums, its cell state, and its result."""
+    units, unit_bytes = a.units, a.units * 4
+    into, forget = gates + row * unit_bytes, gates + (rows + row) * unit_bytes
+    candidate, out = forget + rows * unit_bytes, forget + 2 * rows * unit_bytes
+    for gate in range(first_gate, RESULT):
+        x = gates + (gate * rows + row) * unit_bytes
+        if gate == OUTPUT:
+            update(state, into, forget, candidate, units, first_gate, a.cell_clip)
+        products = (at * (4 - first_gate) + gate - first_gate) * unit_bytes
+        finish_gate(a, gate, x, products, 0, state, units)
+        normalise_gate(a, gate, x, units)
+        activate(x, units, a.activation if gate == CELL else SIGMOID)
+    result_of(out + rows * unit_bytes, out, state, units, a.activation)
 
 
 @kernel(RECURRENCE)
@@ -100,56 +139,21 @@ def lstm(a, tile, deadline):
     gates = cells + rows * unit_bytes
     results = gates + RESULT * rows * unit_bytes
     first_gate = INPUT if a.recurrent_input != 0 else FORGET
-    row_bytes = (4 - first_gate) * unit_bytes
     copy_bytes(h, a.output_state_in + first * output_bytes, rows * output_bytes)
     copy_bytes(cells, a.cell_state_in + first * unit_bytes, rows * unit_bytes)
     work = 0
     for step in range(a.steps):
         time = a.steps - 1 - step if a.backward else step
         for gate in range(first_gate, RESULT):
-            work += rows * units * (outputs + 16)
-            if work >= 16 * LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
-            weights = of_gate(
-                gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
-            )
-            sums = gates + gate * rows * unit_bytes
-            multiply(
-                h,
-                sums,
-                rows,
-                outputs,
-                units,
-                weights,
-                a.output_table,
-                a.tile_rows,
-                INFINITY,
-                a.halved,
-            )
+            is_late, work = late_after(work + rows * units * (outputs + 16), deadline, 16 * LONG)
+            if is_late:
+                return DEADLINE
+            sums, weights = gates + gate * rows * unit_bytes, recurrent_to(a, gate)
+            table, bound = a.output_table, INFINITY
+            multiply(h, sums, rows, outputs, units, weights, table, a.tile_rows, bound, a.halved)
         for row in range(rows):
             at = time * a.step_rows + (first + row) * a.batch_rows
-            state = cells + row * unit_bytes
-            for gate in range(first_gate, RESULT + 1):
-                x = gates + (gate * rows + row) * unit_bytes
-                if gate == OUTPUT:
-                    into, forget = gates + row * unit_bytes, gates + (rows + row) * unit_bytes
-                    candidate = gates + (CELL * rows + row) * unit_bytes
-                    update(state, into, forget, candidate, units, first_gate, a.cell_clip)
-                if gate == RESULT:
-                    copy_bytes(x, state, unit_bytes)
-                else:
-                    offset = at * row_bytes + (gate - first_gate) * unit_bytes
-                    add(x, a.products + offset, units)
-                    if a.aux_products != 0:
-                        add(x, a.aux_products + offset, units)
-                    finish_gate(a, gate, x, state, units)
-                is_sigmoid = gate != CELL and gate != RESULT
-                activate(x, units, SIGMOID if is_sigmoid else a.activation)
-            out, result = gates + (OUTPUT * rows + row) * unit_bytes, results + row * unit_bytes
-            for n in range(units):
-                write(result, n, read_back(result, n) * read_back(out, n))
+            finish_row(a, at, row, rows, gates, cells + row * unit_bytes, first_gate)
         if a.projection != 0:
             weights, table, bound = a.projection, a.unit_table, a.proj_clip
             multiply(results, h, rows, units, outputs, weights, table, a.tile_rows, bound, a.halved)
@@ -182,28 +186,18 @@ def lstm_round(a, tile):
     if a.first_cells != 0:
         copy_bytes(cells, a.first_cells + offset, count * 4)
     into, forget = a.gates + offset, a.gates + unit_bytes + offset
-    candidate, result = forget + unit_bytes, a.gates + RESULT * unit_bytes + offset
+    candidate, out = forget + unit_bytes, forget + 2 * unit_bytes
     for gate in range(first_gate, RESULT):
         x = into + gate * unit_bytes
-        weights = of_gate(
-            gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
-        )
-        multiply(state, x, 1, units, count, weights + panel, a.table, 1, INFINITY, a.halved)
+        weights = recurrent_to(a, gate) + panel
+        multiply(state, x, 1, units, count, weights, a.table, 1, INFINITY, a.halved)
         if gate == OUTPUT:
             update(cells, into, forget, candidate, count, first_gate, a.cell_clip)
-        above = (gate - first_gate) * unit_bytes + offset
-        add(x, a.products + above, count)
-        if a.aux_products != 0:
-            add(x, a.aux_products + above, count)
-        peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
-        if peephole != 0:
-            add_peephole(x, peephole + offset, cells, count)
+        products = (gate - first_gate) * unit_bytes + offset
+        finish_gate(a, gate, x, products, offset, cells, count)
         activate(x, count, a.activation if gate == CELL else SIGMOID)
-    copy_bytes(result, cells, count * 4)
-    activate(result, count, a.activation)
-    out, target = candidate + unit_bytes, a.next_state + offset
-    for n in range(count):
-        write(target, n, read_back(result, n) * read_back(out, n))
+    target = a.next_state + offset
+    result_of(target, out, cells, count, a.activation)
     copy_bytes(a.output + offset, target, count * 4)
     if a.output_state_out != 0:
         copy_bytes(a.output_state_out + offset, target, count * 4)

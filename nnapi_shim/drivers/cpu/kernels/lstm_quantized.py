@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     ONE,
     inverse_root,
@@ -21,20 +21,21 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     wrapped_32,
 )
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, i8, i16, i32, i64, multiply32, u8
+from nnapi_shim.drivers.cpu.codegen.recurrent import CELL, FORGET, INPUT, OUTPUT, of_gate
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CELL_8, CELL_16
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
-INPUT, FORGET, CELL, OUTPUT = range(4)
 MIDDLE = 1 << 15
 """Where the result for 0 stands in a table."""
 
 
-def activation_table(name: str, function: Any, whole: int) -> Any:
+def activation_table(name: str, function: Any, whole: int) -> None:
     """A kernel that fills a table with the results of a function for all 16-bit numbers.
 
     For -x the result is `whole` less the one for x.
     """
 
+    @kernel(ACTIVATION_TABLE, name)
     def fill(a, tile):
         y, integer_bits = i16(a.output), a.integer_bits
         for x in range(MIDDLE, -1, -1):  # downward: the number without a negative comes first
@@ -43,12 +44,9 @@ def activation_table(name: str, function: Any, whole: int) -> Any:
             y[MIDDLE + min(x, MIDDLE - 1)] = result
         return 0
 
-    fill.__name__ = name
-    return kernel(ACTIVATION_TABLE)(fill)
 
-
-logistic_table = activation_table("logistic_table", logistic_16, ONE)
-tanh_table = activation_table("tanh_table", tanh_16, 0)
+activation_table("logistic_table", logistic_16, ONE)
+activation_table("tanh_table", tanh_16, 0)
 
 
 def _dot(pointer: Any) -> Any:
@@ -73,16 +71,6 @@ def widen_s8(x, y, count, zero):
     source, target = i8(x), i16(y)
     for k in range(count):
         target[k] = source[k] - zero
-
-
-@helper
-def of_gate(gate, into, forget, cell, out):
-    """The one of four addresses that belongs to a gate."""
-    if gate == INPUT:
-        return into
-    if gate == FORGET:
-        return forget
-    return cell if gate == CELL else out
 
 
 @helper
@@ -201,15 +189,46 @@ def project_q8(a, result, y, deadline):
     for u in range(units):
         numbers[u] += a.hidden_zero
     for n in range(a.outputs):
-        work += units
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return False
+        is_late, work = late_after(work + units, deadline)
+        if is_late:
+            return False
         products = dot_s8(result, a.projection + n * units, units) + bias[n]
         value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
         y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
     return True
+
+
+@helper
+def add_products_q8(a, values, keeps, numbers, count, weights, scale, stretch, deadline):
+    """values: int16[units] = those times keeps (0 or 1) plus the scaled products of int16[count] at
+    `numbers` and weights: int8[units, count]. False after the deadline.
+    """
+    for start in range(0, a.units, stretch):
+        if start > 0 and late(deadline):
+            return False
+        for u in range(start, min(start + stretch, a.units)):
+            value = scaled(dot_s8(numbers, weights + u * count, count), scale[0], scale[1])
+            values[u] = saturated(np.int64(values[u]) * keeps + value, 16)
+    return True
+
+
+@helper
+def finish_gate_q8(a, gate, values, scales, state):
+    """The gate from its products: peephole, layer normalization, activation."""
+    units = a.units
+    peephole = of_gate(gate, a.cell_to_input, a.cell_to_forget, 0, a.cell_to_output)
+    if peephole != 0:
+        factors = i16(peephole)
+        for u in range(units):
+            value = scaled(np.int64(factors[u]) * state[u], scales[4], scales[5])
+            values[u] = saturated(values[u] + value, 16)
+    gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
+    if gain != 0:
+        bias = i32(bias_of(a, gate))
+        normalise(values, units, i16(gain), bias, scales[6], scales[7], scales[8])
+    table = i16(a.tanh if gate == CELL else a.logistic)
+    for u in range(units):
+        values[u] = table[values[u] + MIDDLE]
 
 
 @kernel(CELL_8)
@@ -235,32 +254,13 @@ def lstm_q8(a, tile, deadline):
         if gate == OUTPUT:
             update_cell_q8(a, gates, before, after, first_gate == INPUT)
         values, scales = i16(gates + 2 * gate * units), i64(a.gates + gate * 72)
-        for source in range(2):
-            numbers, count, weights = x, inputs, input_to(a, gate)
-            if source == 1:
-                numbers, count, weights = h, outputs, recurrent_to(a, gate)
-            mantissa, exponent = scales[2 * source], scales[2 * source + 1]
-            for start in range(0, units, stretch):
-                if start > 0 and late(deadline):
-                    return DEADLINE
-                for u in range(start, min(start + stretch, units)):
-                    value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
-                    total = np.int64(values[u]) if source == 1 else 0
-                    values[u] = saturated(total + value, 16)
-        peephole = of_gate(gate, a.cell_to_input, a.cell_to_forget, 0, a.cell_to_output)
-        if peephole != 0:
-            factors = i16(peephole)
-            seen = after if gate == OUTPUT else i16(before)
-            for u in range(units):
-                value = scaled(np.int64(factors[u]) * seen[u], scales[4], scales[5])
-                values[u] = saturated(values[u] + value, 16)
-        gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
-        if gain != 0:
-            bias = i32(bias_of(a, gate))
-            normalise(values, units, i16(gain), bias, scales[6], scales[7], scales[8])
-        table = i16(a.tanh if gate == CELL else a.logistic)
-        for u in range(units):
-            values[u] = table[values[u] + MIDDLE]
+        weights, scale = input_to(a, gate), (scales[0], scales[1])
+        if not add_products_q8(a, values, 0, x, inputs, weights, scale, stretch, deadline):
+            return DEADLINE
+        weights, scale = recurrent_to(a, gate), (scales[2], scales[3])
+        if not add_products_q8(a, values, 1, h, outputs, weights, scale, stretch, deadline):
+            return DEADLINE
+        finish_gate_q8(a, gate, values, scales, after if gate == OUTPUT else i16(before))
     tanh = i16(a.state_tanh)
     for u in range(units):
         product = np.int64(out[u]) * tanh[after[u] + MIDDLE]

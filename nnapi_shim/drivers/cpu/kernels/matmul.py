@@ -8,13 +8,9 @@ point to steps of the output.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, nothing
 from nnapi_shim.drivers.cpu.codegen.fixed_point import scaled
-from nnapi_shim.drivers.cpu.codegen.numeric import (
-    add32,
-    add_any_order,
-    multiply_add,
-)
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, add_any_order, multiply_add
 from nnapi_shim.drivers.cpu.lowering.matmul import MATMUL, MATMUL_QUANTIZED, PART
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -30,6 +26,7 @@ def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finis
     """
     read_sum, write_sum = READ_BACK[stored], WRITE[stored]
 
+    @kernel(layout, f"matmul_{variant}")
     def body(a, tile, deadline):
         depth, columns = a.depth, a.columns
         values = constants(a)
@@ -63,13 +60,11 @@ def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finis
                     finish(y, n, read_sum(sums, n), values)
         return 0
 
-    body.__name__ = f"matmul_{variant}"
-    return kernel(layout)(body)
-
 
 def by_columns(variant, layout, size, constants, lhs, rhs, zero, add, finish):
     """rhs: [count, columns, depth]; chosen for few columns. add(sum, x, w), in any order."""
 
+    @kernel(layout, f"matmul_dot_{variant}")
     def body(a, tile, deadline):
         depth, columns = a.depth, a.columns
         values = constants(a)
@@ -87,13 +82,9 @@ def by_columns(variant, layout, size, constants, lhs, rhs, zero, add, finish):
                 finish(y, n, total, values)
         return 0
 
-    body.__name__ = f"matmul_dot_{variant}"
-    return kernel(layout)(body)
-
 
 # Floating point
 
-nothing = helper(lambda a: 0)
 add_float = helper(lambda total, x, w: add_any_order(total, x * w))
 fused = helper(lambda total, x, w: multiply_add(x, w, total))
 

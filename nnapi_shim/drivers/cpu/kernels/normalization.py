@@ -9,7 +9,7 @@ point, rounded where the reference does (semantics.md 8.1).
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     inverse_root,
     long_product,
@@ -72,8 +72,7 @@ def l2_factor(total):
 def l2_normalization_f32(a, tile, deadline):
     """A tile is tile_blocks rows."""
     length = a.length
-    first = tile * a.tile_blocks
-    for row in range(first, min(first + a.tile_blocks, a.outer)):
+    for row in range(*part(a.outer, a.tile_blocks, tile)):
         x, y = a.input + row * length * SIZE, a.output + row * length * SIZE
         total = 0.0
         for i in range(length):
@@ -95,8 +94,7 @@ def l2_normalization_lanes_f32(a, tile, deadline):
     sums = a.scratch + tile * L2_SCRATCH
     factors = sums + 8 * LANES
     blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
         at, lane, count = lanes_of(block, blocks, inner)
         start = (at * length * inner + lane) * SIZE
         x, y = a.input + start, a.output + start
@@ -142,8 +140,7 @@ def l2_normalization_b8(a, tile, deadline):
     """A tile is tile_blocks rows. Sums wrap."""
     length, flip, zero, zero_point = a.length, np.uint8(a.flip), np.int32(a.zero), a.zero_point
     zero_point = np.int32(zero_point)
-    first = tile * a.tile_blocks
-    for row in range(first, min(first + a.tile_blocks, a.outer)):
+    for row in range(*part(a.outer, a.tile_blocks, tile)):
         x, y = a.input + row * length, a.output + row * length
         total = np.int32(0)
         for i in range(length):
@@ -172,8 +169,7 @@ def l2_normalization_lanes_b8(a, tile, deadline):
     sums = a.scratch + tile * L2_BYTES_SCRATCH
     nudges, aways, downs = sums + 4 * LANES, sums + 8 * LANES, sums + 12 * LANES
     blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
         at, lane, count = lanes_of(block, blocks, inner)
         start = at * length * inner + lane
         x, y = a.input + start, a.output + start
@@ -236,8 +232,7 @@ def instance(x, high, low, factor, beta):
 def instance_normalization_f32(a, tile, deadline):
     """A tile is tile_blocks rows."""
     length, beta = a.length, a.beta
-    first = tile * a.tile_blocks
-    for row in range(first, min(first + a.tile_blocks, a.outer)):
+    for row in range(*part(a.outer, a.tile_blocks, tile)):
         x, y = a.input + row * length * SIZE, a.output + row * length * SIZE
         origin, total, squares = np.float64(read(x, 0)), 0.0, 0.0
         for i in range(length):
@@ -275,8 +270,7 @@ def instance_normalization_lanes_f32(a, tile, deadline):
     high, low, factor = origins + 24 * LANES, origins + 28 * LANES, origins + 32 * LANES
     pitch, steps, rest = fold * inner * SIZE, length // fold, length % fold * inner
     blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
         at, lane, wanted = lanes_of(block, blocks, inner)
         offset = (at * length * inner + lane) * SIZE
         x, y = a.input + offset, a.output + offset

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     f32,
@@ -27,13 +27,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     u32,
 )
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    HALFWORD,
-    load,
-    splat,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, vector
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -47,16 +41,11 @@ from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
-@intrinsic
-def centered(typing_context, value, flip, zero):
-    """int8(value xor flip) - zero as an int16, in integers no wider than that: uint8, int64 x 2."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value, flip, zero = arguments
-        signed = builder.xor(value, builder.trunc(flip, BYTE))
-        return builder.sub(builder.sext(signed, HALFWORD), builder.trunc(zero, HALFWORD))
-
-    return types.int16(types.uint8, types.int64, types.int64), generate
+@emits(types.int16(types.uint8, types.int64, types.int64))
+def centered(builder: Any, value: Any, flip: Any, zero: Any) -> Any:
+    """int8(value xor flip) - zero, in integers no wider than the result."""
+    signed = builder.xor(value, builder.trunc(flip, BYTE))
+    return builder.sub(builder.sext(signed, HALFWORD), builder.trunc(zero, HALFWORD))
 
 
 @helper
@@ -88,9 +77,12 @@ def _halved(value):
     return half | np.uint16((value != 0) & (half & 0x7FFF == 0))
 
 
-def _pack_float(
+def pack_float(
     name: str, pointer: Any, read: Any, stored: Any = f32, kept: Any = _same, size: int = 4
-) -> Any:
+) -> None:
+    """filter: [columns, depth], bias: [columns]; output: panels, a tile each."""
+
+    @kernel(PACK_FLOAT, name)
     def pack(a, tile, deadline):
         filter, bias, columns, depth = pointer(a.filter), pointer(a.bias), a.columns, a.depth
         first = tile * a.width
@@ -113,14 +105,10 @@ def _pack_float(
                         panel[k * width + n] = 0
         return 0
 
-    pack.__name__ = name
-    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: panels, a tile each."
-    return kernel(PACK_FLOAT)(pack)
 
-
-pack_f32 = _pack_float("pack_f32", f32, _same)
-pack_f16 = _pack_float("pack_f16", u16, half_to_float)
-pack_half_f32 = _pack_float("pack_half_f32", f32, _same, u16, _halved, 2)
+pack_float("pack_f32", f32, _same)
+pack_float("pack_f16", u16, half_to_float)
+pack_float("pack_half_f32", f32, _same, u16, _halved, 2)
 
 
 @kernel(PACK_MATRIX)
@@ -150,65 +138,87 @@ def u32_of_bytes(byte):
     return np.uint32(byte * 0x01010101)
 
 
-def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
+@helper
+def pack_words(a, filter, head, first, width, deadline):
+    """Pack weights that fill whole words and keep their zero point, and sum up each column; False
+    after the deadline. As many words of each column at a time as stay in the first-level cache.
+    """
+    row_bytes, words = a.taps * a.depth, a.taps * a.depth // 4
+    sums, panel, flips = i32(head), u32(head + QUANTIZED_HEAD_BYTES * width), u32_of_bytes(a.flip)
+    for part in range(0, words, PART):
+        if late(deadline):
+            return False
+        end = min(part + PART, words)
+        for n in range(width):
+            if first + n < a.columns:
+                row = filter + (first + n) * row_bytes
+                whole, bytes_of_row = u32(row), u8(row)
+                for k in range(part, end):
+                    panel[k * width + n] = whole[k] ^ flips
+                total = 0
+                for k in range(part * 4, end * 4):
+                    total += centered(bytes_of_row[k], a.flip, 0)
+                sums[n] += total
+            else:
+                for k in range(part, end):
+                    panel[k * width + n] = 0
+    return True
+
+
+def pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> None:
+    """filter: 8-bit [matrices, columns, taps, depth], bias: int32[columns].
+
+    Weights are made int8 by `flip`, then integers of `size` bytes. What the zero point of the input
+    adds to every sum is taken off the bias; the filter's own is subtracted or left in.
+    """
+
+    @helper
+    def pack_elements(a, filter, head, first, width, deadline):
+        """As pack_words, element by element."""
+        taps, depth, group, flip = a.taps, a.depth, a.group, a.flip
+        subtracted = a.filter_zero if subtracts else 0
+        is_long = taps * ((depth + group - 1) // group) >= 64
+        sums, panel = i32(head), pointer(head + QUANTIZED_HEAD_BYTES * width)
+        for n in range(width):
+            column = first + n
+            exists = column < a.columns
+            row = u8(filter + column * taps * depth)
+            total = 0
+            at = n * group
+            if is_long and late(deadline):
+                return False
+            for tap in range(taps):
+                for k in range(0, depth, group):
+                    for j in range(group):
+                        weight = 0
+                        if exists and k + j < depth:
+                            weight = centered(row[tap * depth + k + j], flip, subtracted)
+                        total += weight
+                        panel[at + j] = weight
+                    at += width * group
+            sums[n] = total
+        return True
+
+    @kernel(PACK_QUANTIZED, name)
     def pack(a, tile, deadline):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
-        bias, multipliers, flip = i32(a.bias), f64(a.multipliers), a.flip
-        subtracted = a.filter_zero if subtracts else 0
-        zero_point = a.zero_point
+        bias, multipliers, zero_point = i32(a.bias), f64(a.multipliers), a.zero_point
         words = taps * ((depth + group - 1) // group)
         matrix, first = tile // a.panels, tile % a.panels * a.width
-        filter, output = (
-            a.filter + matrix * columns * taps * depth,
-            a.output + matrix * a.matrix_bytes,
-        )
-        constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
+        filter = a.filter + matrix * columns * taps * depth
+        constant = 0 if subtracts else taps * depth * a.input_zero * a.filter_zero
         width = _panel_width(first, columns, a.width, a.lanes)
-        head = output + first * (QUANTIZED_HEAD_BYTES + words * group * size)
+        head = a.output + matrix * a.matrix_bytes
+        head += first * (QUANTIZED_HEAD_BYTES + words * group * size)
         sums, table = i32(head), head + 4 * width
-        panel = pointer(head + QUANTIZED_HEAD_BYTES * width)
         for n in range(width):
             sums[n] = 0
         if not subtracts and group == 4 and depth % group == 0:
-            # Whole words, as many of each column at a time as stay in the first-level cache.
-            flips = u32_of_bytes(flip)
-            panel_words = u32(head + QUANTIZED_HEAD_BYTES * width)
-            for part in range(0, words, PART):
-                if late(deadline):
-                    return DEADLINE
-                end = min(part + PART, words)
-                for n in range(width):
-                    if first + n < columns:
-                        row = filter + (first + n) * taps * depth
-                        whole, signed = u32(row), u8(row)
-                        for k in range(part, end):
-                            panel_words[k * width + n] = whole[k] ^ flips
-                        total = 0
-                        for k in range(part * group, end * group):
-                            total += centered(signed[k], flip, 0)
-                        sums[n] += total
-                    else:
-                        for k in range(part, end):
-                            panel_words[k * width + n] = 0
+            is_done = pack_words(a, filter, head, first, width, deadline)
         else:
-            for n in range(width):
-                column = first + n
-                exists = column < columns
-                row = u8(filter + column * taps * depth)
-                total = 0
-                at = n * group
-                if words >= 64 and late(deadline):
-                    return DEADLINE
-                for tap in range(taps):
-                    for k in range(0, depth, group):
-                        for j in range(group):
-                            weight = 0
-                            if exists and k + j < depth:
-                                weight = centered(row[tap * depth + k + j], flip, subtracted)
-                            total += weight
-                            panel[at + j] = weight
-                        at += width * group
-                sums[n] = total
+            is_done = pack_elements(a, filter, head, first, width, deadline)
+        if not is_done:
+            return DEADLINE
         for n in range(width):
             exists = first + n < columns
             sums[n] = bias[first + n] - a.input_zero * sums[n] + constant if exists else 0
@@ -216,17 +226,9 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
             write_column(table, width, n, multiplier, zero_point)
         return 0
 
-    pack.__name__ = name
-    pack.__doc__ = f"""filter: 8-bit [matrices, columns, taps, depth], bias: int32[columns].
 
-    Weights are made int8 by `flip`, then int{8 * size}. What the zero point of the input adds to
-    every sum is taken off the bias; the filter's own is {"subtracted" if subtracts else "left in"}.
-    """
-    return kernel(PACK_QUANTIZED)(pack)
-
-
-pack_s16 = _pack_quantized("pack_s16", i16, 2, True)
-pack_s8 = _pack_quantized("pack_s8", i8, 1, False)
+pack_quantized("pack_s16", i16, 2, subtracts=True)
+pack_quantized("pack_s8", i8, 1, subtracts=False)
 
 
 @kernel(REQUANTIZATION_TABLE)
@@ -284,8 +286,11 @@ def prepare_u8(a, tile):
     return 0
 
 
-def _row_sums(name: str, row_sum: Any) -> Any:
-    def row_sums(a, tile, deadline):
+def row_sums(name: str, row_sum: Any) -> None:
+    """output[row] = factor * (sum of the inputs of the row's taps)."""
+
+    @kernel(ROW_SUMS, name)
+    def add_up(a, tile, deadline):
         work = 0
         sums, depth, flip, tile_rows = i32(a.output), a.depth, a.flip, a.tile_rows
         first, end = share(a.row_tiles, a.parts, tile)
@@ -295,11 +300,9 @@ def _row_sums(name: str, row_sum: Any) -> Any:
             if part == a.image_tiles - 1:
                 table, rows = i64(a.tail_table), a.tail_rows
             base = a.input + image * a.image_bytes + part * a.tile_bytes
-            work += rows * a.taps * depth
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + rows * a.taps * depth, deadline)
+            if is_late:
+                return DEADLINE
             for m in range(rows):
                 total = 0
                 for tap in range(a.taps):
@@ -308,22 +311,13 @@ def _row_sums(name: str, row_sum: Any) -> Any:
                 sums[image * a.image_rows + part * tile_rows + m] = a.factor * total
         return 0
 
-    row_sums.__name__ = name
-    row_sums.__doc__ = "output[row] = factor * (sum of the inputs of the row's taps)."
-    return kernel(ROW_SUMS)(row_sums)
 
-
-@intrinsic
-def _sum_of_16_bytes(typing_context, address, flip):
+@emits(types.int64(types.int64, types.int64))
+def _sum_of_16_bytes(builder: Any, address: Any, flip: Any) -> Any:
     """The sum of 16 bytes xor flip."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, flip = arguments
-        value = load(builder, address, vector(BYTE, 16), 1)
-        value = builder.xor(value, splat(builder, builder.trunc(flip, BYTE), 16))
-        return ISA.sum_of_16_bytes(builder, value)
-
-    return types.int64(types.int64, types.int64), generate
+    value = builder.load_from(address, vector(BYTE, 16), 1)
+    value = builder.xor(value, builder.splat(builder.trunc(flip, BYTE), 16))
+    return ISA.sum_of_16_bytes(builder, value)
 
 
 @helper
@@ -346,8 +340,8 @@ def _sum_of_s16(x, count, flip):
     return total
 
 
-row_sums_u8 = _row_sums("row_sums_u8", _sum_of_bytes)
-row_sums_s16 = _row_sums("row_sums_s16", _sum_of_s16)
+row_sums("row_sums_u8", _sum_of_bytes)
+row_sums("row_sums_s16", _sum_of_s16)
 
 
 @kernel(OFFSETS)

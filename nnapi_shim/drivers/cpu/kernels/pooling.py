@@ -54,6 +54,7 @@ def pool(name, layout, size, constants, pixel):
     tap, its steps in bytes, how many taps it has, where the results go. size: bytes of an element.
     """
 
+    @kernel(layout, name)
     def body(a, tile, deadline):
         values = constants(a, tile)
         depth, in_height, in_width, out_width = a.depth, a.in_height, a.in_width, a.out_width
@@ -79,9 +80,6 @@ def pool(name, layout, size, constants, pixel):
                     pixel(corner, pixel_step, row_step, height, right - left, depth, target, values)
                     target += pixel_step
         return 0
-
-    body.__name__ = name
-    return kernel(layout)(body)
 
 
 # Maximum

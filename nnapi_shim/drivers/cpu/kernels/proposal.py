@@ -3,19 +3,18 @@
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.boxes import centre_and_half, iou, is_box, within
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f32, i32, i64
+from nnapi_shim.drivers.cpu.codegen.sorting import index_of, sort
 from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     box_at,
     comparable,
-    index_of,
     item_of,
     parts_of,
     set_box,
-    sort,
     suppress,
 )
 from nnapi_shim.drivers.cpu.lowering.proposal import MERGE_IMAGES, PROPOSALS, SOFT_NMS
@@ -153,11 +152,9 @@ def soft_nms(a, tile, deadline):
             selected = 0
             work += end - start
             while count > 0 and selected != a.limit:
-                work += 4 * count
-                if work >= LONG:
-                    work = 0
-                    if late(deadline):
-                        return DEADLINE
+                is_late, work = late_after(work + 4 * count, deadline)
+                if is_late:
+                    return DEADLINE
                 best = best_candidate(scores, candidates, count)
                 chosen[kept], lowered[kept] = i64(candidates)[best], f32(scores)[best]
                 kept += 1
@@ -174,10 +171,9 @@ def soft_nms(a, tile, deadline):
                 count = drop_below(a.lowest, columns, scores, candidates, rois, count)
             start = end
         i64(a.counts)[label] = kept
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work, deadline)
+        if is_late:
+            return DEADLINE
     return 0
 
 
@@ -196,11 +192,9 @@ def merge_images(a, tile, deadline):
         cursors[label] = 0
     found, start, work = 0, 0, 0
     while start < rois:
-        work += classes
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + classes, deadline)
+        if is_late:
+            return DEADLINE
         end = end_of_image(a.batch_index, start, rois)
         count = 0
         for label in range(1, classes):

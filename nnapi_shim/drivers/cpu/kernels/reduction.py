@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     arithmetic,
@@ -115,8 +115,7 @@ def reduce_sum_lanes_b8(a, tile, deadline):
     sums = totals + LANES * 8
     pitch, steps, rest = fold * inner, length // fold, length % fold * inner
     blocks = (inner + LANES - 1) // LANES
-    first = tile * a.tile_blocks
-    for block in range(first, min(first + a.tile_blocks, a.outer * rows * blocks)):
+    for block in range(*part(a.outer * rows * blocks, a.tile_blocks, tile)):
         at, lane = block // blocks, block % blocks * LANES
         wanted = min(LANES, inner - lane)
         count = fold * inner if fold > 1 else wanted
@@ -124,10 +123,10 @@ def reduce_sum_lanes_b8(a, tile, deadline):
             write_total(totals, c, 0.0)
         for c in range(count):
             write_16(sums, c, np.int32(0))
-        part = a.input + (at // rows * repeats * rows + at % rows) * length * inner + lane
+        source = a.input + (at // rows * repeats * rows + at % rows) * length * inner + lane
         work = 0
         for repeat in range(repeats):
-            x0 = part + repeat * rows * length * inner
+            x0 = source + repeat * rows * length * inner
             left = steps
             while left >= 0:
                 work += 1

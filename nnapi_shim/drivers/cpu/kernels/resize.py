@@ -4,8 +4,8 @@ lowering/resize.py describes the layout of the operands.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.numeric import multiply_add, truncated
 from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
 from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, TILE_ROWS
@@ -21,6 +21,7 @@ def nearest(bits, read, write):
     """A pixel is one element of `bits` bits, or a number of them that are copied at once."""
     size = bits // 8
 
+    @kernel(NEAREST, f"resize_nearest_{bits}")
     def body(a, tile, deadline):
         column, count, pixel = a.column, a.count, a.pixel
         pixel_bytes, in_bytes = pixel * size, a.in_length * size
@@ -46,9 +47,6 @@ def nearest(bits, read, write):
             y, before = y + out_bytes, x
         return 0
 
-    body.__name__ = f"resize_nearest_{bits}"
-    return kernel(NEAREST)(body)
-
 
 nearest(8, READ["u8"], WRITE["b8"])
 nearest(16, READ["u16"], WRITE["b16"])
@@ -62,6 +60,7 @@ def bilinear(variant, size):
     """
     load, store = READ[variant], WRITE[variant]
 
+    @kernel(BILINEAR, f"resize_bilinear_{variant}")
     def body(a, tile, deadline):
         lower, upper, shares = a.lower_column, a.upper_column, a.column_share
         count, pixel = a.count, a.pixel
@@ -69,9 +68,8 @@ def bilinear(variant, size):
         below = a.scratch + tile * 2 * length * 4
         above = below + length * 4
         row_below = row_above = np.int64(0)
-        first = tile * a.tile_rows
         is_long = length >= LONG // TILE_ROWS
-        for row in range(first, min(first + a.tile_rows, a.rows)):
+        for row in range(*part(a.rows, a.tile_rows, tile)):
             if is_long and late(deadline):
                 return DEADLINE
             image, at = row // a.out_height * a.in_height, row % a.out_height
@@ -106,9 +104,6 @@ def bilinear(variant, size):
                 store(y, i, value)
         return 0
 
-    body.__name__ = f"resize_bilinear_{variant}"
-    return kernel(BILINEAR)(body)
-
 
 @helper
 def mean(x, y, share):
@@ -126,6 +121,7 @@ def bilinear_stored(variant):
     """
     load = READ[variant]
 
+    @kernel(BILINEAR, f"resize_bilinear_{variant}")
     def body(a, tile, deadline):
         lower, upper, shares = a.lower_column, a.upper_column, a.column_share
         count, pixel, in_length = a.count, a.pixel, a.in_length
@@ -135,11 +131,9 @@ def bilinear_stored(variant):
         y = a.output + first * count * pixel
         work, all_of_row = 0, count * pixel + in_length
         for row in range(first, min(first + a.tile_rows, a.rows)):
-            work += all_of_row
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            is_late, work = late_after(work + all_of_row, deadline)
+            if is_late:
+                return DEADLINE
             image, at = row // a.out_height * a.in_height, row % a.out_height
             x0 = a.input + (image + index_of(a.lower_row, at)) * in_length
             x1 = a.input + (image + index_of(a.upper_row, at)) * in_length
@@ -160,9 +154,6 @@ def bilinear_stored(variant):
                         store_sum(y + c * pixel, i, below, above, left + i, right + i, share)
             y += count * pixel
         return 0
-
-    body.__name__ = f"resize_bilinear_{variant}"
-    return kernel(BILINEAR)(body)
 
 
 @helper

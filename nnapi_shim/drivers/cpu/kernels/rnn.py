@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order, copy_bytes
 from nnapi_shim.drivers.cpu.codegen.recurrent import INFINITY, activate, add, multiply
 from nnapi_shim.drivers.cpu.lowering.rnn import RECURRENCE, SVDF
@@ -27,24 +27,12 @@ def rnn(a, tile, deadline):
     copy_bytes(state, a.state_in + first * row_bytes, rows * row_bytes)
     work = 0
     for step in range(a.steps):
-        work += rows * units * (units + 16)
-        if work >= 16 * LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
+        is_late, work = late_after(work + rows * units * (units + 16), deadline, 16 * LONG)
+        if is_late:
+            return DEADLINE
         time = a.steps - 1 - step if a.backward else step
-        multiply(
-            state,
-            following,
-            rows,
-            units,
-            units,
-            a.recurrent,
-            a.table,
-            a.tile_rows,
-            INFINITY,
-            a.halved,
-        )
+        weights, table, bound = a.recurrent, a.table, INFINITY
+        multiply(state, following, rows, units, units, weights, table, a.tile_rows, bound, a.halved)
         for row in range(rows):
             x = following + row * row_bytes
             at = time * a.step_rows + (first + row) * a.batch_rows
@@ -69,8 +57,7 @@ def svdf(a, tile, deadline):
     """
     filters, last, rank = a.filters, a.memory - 1, a.rank
     units, filter_bytes = filters // rank, a.memory * 4
-    first = tile * a.tile_batches
-    for batch in range(first, min(first + a.tile_batches, a.batches)):
+    for batch in range(*part(a.batches, a.tile_batches, tile)):
         features, output = a.features + batch * filters * 4, a.output + batch * units * 4
         x = a.state_in + batch * filters * filter_bytes
         y = a.state_out + batch * filters * filter_bytes
@@ -81,10 +68,10 @@ def svdf(a, tile, deadline):
             total = read(a.bias, unit) if a.bias != 0 else ZERO
             for filter in range(unit * rank, (unit + 1) * rank):
                 feature = read(features, filter)
-                part = feature * read(w, last)
+                product = feature * read(w, last)
                 for m in range(last):
-                    part = add_any_order(part, read(x, m) * read(w, m))
-                total += part
+                    product = add_any_order(product, read(x, m) * read(w, m))
+                total += product
                 for m in range(1, last):
                     write(y, m - 1, read(x, m))
                 if last > 0:

@@ -7,8 +7,8 @@ Result code 5 is OP_FAILED.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.boxes import is_box
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.fixed_point import scaled
 from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, rounded
 from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_box, fetch_i32
@@ -68,15 +68,46 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
     read, write = READ[source], WRITE[stored]
     read_sum, write_sum = READ_BACK[summed], WRITE[summed]
 
+    @helper
+    def add_samples(a, image, rows, columns, sums, deadline):
+        """Add up the samples of a bin: (whether the deadline has passed, sum of their weights).
+
+        rows, columns: (position of the first sample, step, number of samples) along each axis.
+        """
+        (top, step_y, row_count), (left, step_x, column_count) = rows, columns
+        depth, pixel = a.depth, a.depth * size
+        row_products = column_count * depth
+        is_long, is_wide = (row_count + 1) * row_products >= LONG, row_products >= LONG
+        for c in range(depth):
+            write_sum(sums, c, 0)
+        weight = np.int64(0)
+        for row in range(row_count):
+            low, high, down = neighbours(top + step_y * np.float32(row), a.height)
+            above, below = image + low * a.width * pixel, image + high * a.width * pixel
+            if is_long and late(deadline):
+                return True, weight
+            for column in range(column_count):
+                if is_wide and column % MANY == 0 and late(deadline):
+                    return True, weight
+                low, high, right = neighbours(left + step_x * np.float32(column), a.width)
+                weights = weights_of(down, right)
+                weight += np.int64(sum_of(weights))
+                p0, p1 = above + low * pixel, above + high * pixel
+                p2, p3 = below + low * pixel, below + high * pixel
+                for c in range(depth):
+                    points = read(p0, c), read(p1, c), read(p2, c), read(p3, c)
+                    write_sum(sums, c, add(read_sum(sums, c), points, weights))
+        return False, weight
+
+    @kernel(ROI_ALIGN, f"roi_align_{variant}")
     def body(a, tile, deadline):
-        height, width, depth, out_width = a.height, a.width, a.depth, a.out_width
-        pixel = depth * size
+        depth, out_width, pixel = a.depth, a.out_width, a.depth * size
         sums = a.sums + tile * depth * 4
-        first = tile * a.tile_rois
+        first, end = part(a.count, a.tile_rois, tile)
         target = a.output + first * a.out_height * out_width * pixel
         scale_x, scale_y = min(ONE / a.width_stride, LARGEST), min(ONE / a.height_stride, LARGEST)
         work = 0
-        for roi in range(first, min(first + a.tile_rois, a.count)):
+        for roi in range(first, end):
             legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
                 return OP_FAILED
@@ -86,47 +117,23 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
             legal, scaling = scaling_of(a, np.float32(rows * columns))
             if not legal:
                 return OP_FAILED
-            image = a.input + number * height * width * pixel
-            of_row = columns * depth
-            of_bin = (rows + 1) * of_row
-            is_long, is_wide = of_bin >= LONG, of_row >= LONG
+            image = a.input + number * a.height * a.width * pixel
             for i in range(a.out_height):
                 top = (bin_height * np.float32(i) + y1) + step_y * HALF
                 for j in range(out_width):
-                    work += of_bin
-                    if work >= LONG:
-                        work = 0
-                        if late(deadline):
-                            return DEADLINE
+                    is_late, work = late_after(work + (rows + 1) * columns * depth, deadline)
+                    if is_late:
+                        return DEADLINE
                     left = (bin_width * np.float32(j) + x1) + step_x * HALF
-                    for c in range(depth):
-                        write_sum(sums, c, 0)
-                    weight = np.int64(0)
-                    for row in range(rows):
-                        at = top + step_y * np.float32(row)
-                        low, high, down = neighbours(at, height)
-                        above, below = image + low * width * pixel, image + high * width * pixel
-                        if is_long and late(deadline):
-                            return DEADLINE
-                        for column in range(columns):
-                            if is_wide and column % MANY == 0 and late(deadline):
-                                return DEADLINE
-                            at = left + step_x * np.float32(column)
-                            low, high, right = neighbours(at, width)
-                            weights = weights_of(down, right)
-                            weight += np.int64(sum_of(weights))
-                            p0, p1 = above + low * pixel, above + high * pixel
-                            p2, p3 = below + low * pixel, below + high * pixel
-                            for c in range(depth):
-                                points = read(p0, c), read(p1, c), read(p2, c), read(p3, c)
-                                write_sum(sums, c, add(read_sum(sums, c), points, weights))
+                    is_late, weight = add_samples(
+                        a, image, (top, step_y, rows), (left, step_x, columns), sums, deadline
+                    )
+                    if is_late:
+                        return DEADLINE
                     for c in range(depth):
                         write(target, c, finish(read_sum(sums, c), weight, scaling))
                     target += pixel
         return 0
-
-    body.__name__ = f"roi_align_{variant}"
-    return kernel(ROI_ALIGN)(body)
 
 
 @helper
@@ -275,6 +282,7 @@ def roi_pool(variant, layout, stored, size, target_type, bounds_of):
     write = WRITE[target_type]
     pixel_maximum = largest(READ[stored], READ_BACK[stored], write)
 
+    @kernel(layout, f"roi_pool_{variant}")
     def body(a, tile, deadline):
         height, width, depth, out_width = a.height, a.width, a.depth, a.out_width
         limits = bounds_of(a, tile)
@@ -293,11 +301,11 @@ def roi_pool(variant, layout, stored, size, target_type, bounds_of):
                 top, bottom = covered(y1, step_y, i, height)
                 for j in range(out_width):
                     left, right = covered(x1, step_x, j, width)
-                    work += (max(bottom - top, 0) * max(right - left, 0) + 1) * depth
-                    if work >= LONG:
-                        work = 0
-                        if late(deadline):
-                            return DEADLINE
+                    is_late, work = late_after(
+                        work + (max(bottom - top, 0) * max(right - left, 0) + 1) * depth, deadline
+                    )
+                    if is_late:
+                        return DEADLINE
                     if top < bottom and left < right:
                         corner = image + (top * width + left) * pixel
                         pixel_maximum(
@@ -310,9 +318,6 @@ def roi_pool(variant, layout, stored, size, target_type, bounds_of):
                             write(target, c, zero)
                     target += pixel
         return 0
-
-    body.__name__ = f"roi_pool_{variant}"
-    return kernel(layout)(body)
 
 
 roi_pool("f32", ROI_POOL, "f32", 4, "f32", bounds)

@@ -6,14 +6,9 @@ The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 1
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, monotonic_ns
-from nnapi_shim.drivers.cpu.codegen.elements import READ
+from nnapi_shim.drivers.cpu.codegen.elements import READ, part
 from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
-from nnapi_shim.drivers.cpu.codegen.numeric import (
-    f64,
-    from_ordered,
-    i32,
-    ordered,
-)
+from nnapi_shim.drivers.cpu.codegen.numeric import f64, from_ordered, i32, ordered
 from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_i32
 from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -29,10 +24,10 @@ def cumulate(variant, size):
     """
     read = READ[variant]
 
+    @kernel(CUMULATE, f"cumulate_{variant}")
     def body(a, tile, deadline):
         classes = a.classes
-        first = tile * a.tile_rows
-        for row in range(first, min(first + a.tile_rows, a.rows)):
+        for row in range(*part(a.rows, a.tile_rows, tile)):
             x, sums = a.logits + row * classes * size, f64(a.output + row * classes * 8)
             key = LOWEST
             for i in range(classes):
@@ -50,9 +45,6 @@ def cumulate(variant, size):
                 total += sums[i]
                 sums[i] = total
         return 0
-
-    body.__name__ = f"cumulate_{variant}"
-    return kernel(CUMULATE)(body)
 
 
 cumulate("f32", 4)

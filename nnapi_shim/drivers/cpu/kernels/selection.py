@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
@@ -23,21 +23,12 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    FLOAT,
-    WORD,
-    declaration,
-    long,
-    pick,
-    splat,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition, across_lanes
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 HIGHEST = np.int32(2**31 - 1)
-QUADWORD = ir.IntType(64)
 
 read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], WRITE["i32"]
 
@@ -48,6 +39,7 @@ read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], W
 def select(bits, read, write):
     """SELECT for elements of so many bits."""
 
+    @kernel(SELECT, f"select_{bits}")
     def body(a, tile):
         condition, x1, x2, y = a.condition, a.input1, a.input2, a.output
         first, end = part(a.count, a.part, tile)
@@ -55,9 +47,6 @@ def select(bits, read, write):
             value1, value2 = read(x1, i), read(x2, i)  # a load under a condition is no vector
             write(y, i, value1 if read_u8(condition, i) != 0 else value2)
         return 0
-
-    body.__name__ = f"select_{bits}"
-    return kernel(SELECT)(body)
 
 
 select(8, read_u8, WRITE["b8"])
@@ -109,43 +98,32 @@ def largest_integer(element):
     return largest
 
 
-@intrinsic
-def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
+@emits(types.int32(types.int64, types.int64, types.int32))
+def short_float_row(builder: Any, x: Any, length: Any, flip: Any) -> Any:
     """ARGMAX of a row float32[length] at x, length <= SHORT_ROW: the whole row in two vectors."""
+    lanes, one_bit_per_lane, word = TILING.lanes, ir.IntType(TILING.lanes), ir.IntType(64)
+    kind, flips = vector(FLOAT, lanes), builder.splat(flip, lanes)
+    count = builder.splat(builder.trunc(length, WORD), lanes)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, length, flip = arguments
-        lanes = TILING.lanes
-        kind, flips = vector(FLOAT, lanes), splat(builder, flip, lanes)
-        count = splat(builder, builder.trunc(length, WORD), lanes)
-        most, parts = ir.Constant(kind, [-math.inf] * lanes), []
-        for first in (0, lanes):
-            numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
-            mask = builder.icmp_signed("<", numbers, count)
-            bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
-            parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
-            most = _larger(builder, parts[-1], most)
-        while lanes > 1:
-            lanes //= 2
-            halves = (pick(builder, most, range(at, at + lanes)) for at in (0, lanes))
-            most = _larger(builder, *halves)
-        best = splat(builder, builder.extract_element(most, ir.Constant(WORD, 0)), TILING.lanes)
-        wide = ir.IntType(TILING.lanes)
-        matches = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
-        low, high = (builder.zext(it, QUADWORD) for it in matches)
-        all_found = builder.or_(low, builder.shl(high, long(TILING.lanes)))
-        is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), wide)
-        first_is_nan = builder.zext(builder.and_(is_nan, ir.Constant(wide, 1)), QUADWORD)
-        zeros = declaration(builder.module, "llvm.cttz.i64", QUADWORD, [QUADWORD, ir.IntType(1)])
-        some = [builder.or_(all_found, first_is_nan), ir.Constant(ir.IntType(1), 0)]
-        return builder.trunc(builder.call(zeros, some), WORD)
+    def larger(x: Any, most: Any) -> Any:
+        """The larger of each; x may be NaN, which is passed over."""
+        return builder.select(builder.fcmp_ordered(">", x, most), x, most)
 
-    return types.int32(types.int64, types.int64, types.int32), generate
-
-
-def _larger(builder: Any, x: Any, most: Any) -> Any:
-    """The larger of each, where x may be NaN, which is passed over."""
-    return builder.select(builder.fcmp_ordered(">", x, most), x, most)
+    most, parts = constant(kind, -math.inf), []
+    for first in (0, lanes):
+        numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
+        mask = builder.icmp_signed("<", numbers, count)
+        bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
+        parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
+        most = larger(parts[-1], most)
+    best = builder.splat(across_lanes(builder, most, larger), lanes)
+    matches = [builder.fcmp_ordered("==", part, best) for part in parts]
+    low, high = (builder.zext(builder.bitcast(x, one_bit_per_lane), word) for x in matches)
+    equal_to_best = builder.or_(low, builder.shl(high, long(lanes)))
+    is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), one_bit_per_lane)
+    first_is_nan = builder.zext(builder.and_(is_nan, one_bit_per_lane(1)), word)
+    wanted = builder.or_(equal_to_best, first_is_nan)
+    return builder.trunc(builder.call_by_name("llvm.cttz.i64", word, wanted, BIT(0)), WORD)
 
 
 def arg_rows(variant, size, element, largest):
@@ -154,6 +132,7 @@ def arg_rows(variant, size, element, largest):
     NaN exceeds nothing, and nothing exceeds a NaN that comes first.
     """
 
+    @kernel(EXTREME, f"arg_extreme_{variant}")
     def body(a, tile, deadline):
         length, flip = a.length, np.int32(a.flip)
         block = BLOCK if length < LONG_ROW else LONG_BLOCK
@@ -179,9 +158,6 @@ def arg_rows(variant, size, element, largest):
             write_i32(a.output, row, index)
         return 0
 
-    body.__name__ = f"arg_extreme_{variant}"
-    return kernel(EXTREME)(body)
-
 
 def arg_lanes(variant, size, element, stored):
     """input: [outer, length, inner], output: int32[outer, inner]; chosen for inner > 1. A tile is
@@ -190,12 +166,12 @@ def arg_lanes(variant, size, element, stored):
     read_best, write_best = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
     read_index = READ_BACK["i32"]
 
+    @kernel(EXTREME, f"arg_extreme_lanes_{variant}")
     def body(a, tile, deadline):
         length, inner, flip = a.length, a.inner, np.int32(a.flip)
         best = a.scratch + tile * LANES * 4
         blocks = (inner + LANES - 1) // LANES
-        first = tile * a.tile_blocks
-        for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        for block in range(*part(a.outer * blocks, a.tile_blocks, tile)):
             at, lane = block // blocks, block % blocks * LANES
             count = min(LANES, inner - lane)
             x = a.input + (at * length * inner + lane) * size
@@ -213,9 +189,6 @@ def arg_lanes(variant, size, element, stored):
                     write_i32(y, c, np.int32(i) if value > so_far else index)
                     write_best(best, c, value if value > so_far else so_far)
         return 0
-
-    body.__name__ = f"arg_extreme_lanes_{variant}"
-    return kernel(EXTREME)(body)
 
 
 arg_rows("f32", 4, float_element, largest_float)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.exponential import exp_negative, exp_negative_of
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     exponential_32,
@@ -22,6 +21,7 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     shift_right_unsigned,
     wrapped_32,
 )
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.logarithm import log
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
@@ -62,41 +62,31 @@ read_byte_back = READ_BACK["u8"]
 read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
-@intrinsic
-def largest_key(typing_context: Any, x: Any, count: Any) -> Any:
+@emits(types.int32(types.int64, types.int64))
+def largest_key(builder: Any, x: Any, count: Any) -> Any:
     """The largest `ordered` of float32[count] at x."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def body(position: LoopPosition, most: Any) -> Any:
-            bits = position.load(arguments[0], -np.inf).bits()
-            return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(I32(builder, most)).value
+    def body(position: LoopPosition, most: Any) -> Any:
+        bits = position.load(x, -np.inf).bits()
+        return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(I32(builder, most)).value
 
-        def join(a: Any, b: Any) -> Any:
-            return I32(builder, a).largest(I32(builder, b)).value
+    def join(a: Any, b: Any) -> Any:
+        return I32(builder, a).largest(I32(builder, b)).value
 
-        return vector_loop(builder, arguments[1], body, (WORD, int(LOWEST), join), chains=2)
-
-    return types.int32(types.int64, types.int64), generate
+    return vector_loop(builder, count, body, (WORD, int(LOWEST), join), chains=2)
 
 
-@intrinsic
-def powers(typing_context: Any, x: Any, y: Any, count: Any, most: Any, beta: Any) -> Any:
+@emits(types.float32(*[types.int64] * 3, types.float32, types.float32))
+def powers(builder: Any, x: Any, y: Any, count: Any, most: Any, beta: Any) -> Any:
     """float32[count] at y = e^((x - most) * beta); their sum."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, y, count, most, beta = arguments
+    def body(position: LoopPosition, total: Any) -> Any:
+        distance = position.load(x) - position.broadcast(most)
+        power = exp_negative_of(distance * position.broadcast(beta))
+        position.store(y, power)
+        return builder.fadd(total, position.select(power, 0.0).value)
 
-        def body(position: LoopPosition, total: Any) -> Any:
-            power = exp_negative_of(
-                (position.load(x) - position.broadcast(most)) * position.broadcast(beta)
-            )
-            position.store(y, power)
-            return builder.fadd(total, position.select(power, 0.0).value)
-
-        return vector_loop(builder, count, body, (FLOAT, 0.0, builder.fadd))
-
-    arguments = [types.int64] * 3 + [types.float32] * 2
-    return types.float32(*arguments), generate
+    return vector_loop(builder, count, body, (FLOAT, 0.0, builder.fadd))
 
 
 multiply_all = mapping(lambda x, share: x * share)
@@ -106,8 +96,7 @@ multiply_all = mapping(lambda x, share: x * share)
 def softmax_f32(a, tile, deadline):
     """input, output: float32[outer, length], of which a tile is tile_rows rows."""
     length, beta = a.length, a.beta
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 4, a.output + row * length * 4
         most, total = from_ordered(largest_key(x, length)), np.float64(0)
         for start in range(0, length, BLOCK):
@@ -128,8 +117,7 @@ def softmax_f16(a, tile, deadline):
     float16 has no room for the exponentials, so they are computed a second time.
     """
     length, beta = a.length, a.beta
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 2, a.output + row * length * 2
         key = LOWEST
         for i in range(length):
@@ -157,13 +145,13 @@ def lanes(variant, size):
     """
     read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
 
+    @kernel(SOFTMAX_LANES, f"softmax_lanes_{variant}")
     def body(a, tile, deadline):
         length, inner, beta = a.length, a.inner, a.beta
         blocks = (inner + LANES - 1) // LANES
         most = a.scratch + tile * 2 * LANES * 4
         total = most + LANES * 4
-        first = tile * a.tile_rows
-        for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+        for block in range(*part(a.outer * blocks, a.tile_rows, tile)):
             lane = block % blocks * LANES
             count = min(LANES, inner - lane)
             start = (block // blocks * length * inner + lane) * size
@@ -199,9 +187,6 @@ def lanes(variant, size):
                         power = exp_negative((read(x, c) - read_back(most, c)) * beta)
                     write(y, c, power * read_back(total, c))
         return 0
-
-    body.__name__ = f"softmax_lanes_{variant}"
-    return kernel(SOFTMAX_LANES)(body)
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
@@ -258,10 +243,10 @@ def quantized(variant, flip):
     read, write = READ["u8"], WRITE["b8"]
     flips = np.int32(flip)
 
+    @kernel(SOFTMAX_TABLE, f"softmax_{variant}")
     def body(a, tile, deadline):
         length, inner, scratch = a.length, a.inner, a.scratch + SCRATCH * tile
-        first = tile * a.tile_rows
-        for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
+        for lane in range(*part(a.outer * inner, a.tile_rows, tile)):
             start = lane // inner * length * inner + lane % inner
             x, y = a.input + start, a.output + start
             most = np.uint8(0)
@@ -304,9 +289,6 @@ def quantized(variant, flip):
                         write(y, i * inner, np.int32(read_byte_back(scratch, read(x, i * inner))))
         return 0
 
-    body.__name__ = f"softmax_{variant}"
-    return kernel(SOFTMAX_TABLE)(body)
-
 
 quantized("qu8", np.uint8(0))
 quantized("qs8", np.uint8(128))
@@ -325,8 +307,7 @@ def flipped(x, i, flip):
 def log_softmax_f32(a, tile, deadline):
     """input, output: float32[outer, length], of which a tile is tile_rows rows."""
     length, beta, flip = a.length, a.beta, np.int32(a.flip)
-    first = tile * a.tile_rows
-    for row in range(first, min(first + a.tile_rows, a.outer)):
+    for row in range(*part(a.outer, a.tile_rows, tile)):
         x, y = a.input + row * length * 4, a.output + row * length * 4
         most = flipped(x, 0, flip)
         for i in range(1, length):
@@ -357,8 +338,7 @@ def log_softmax_lanes_f32(a, tile, deadline):
     blocks, pitch = (inner + LANES - 1) // LANES, inner * 4
     total = a.scratch + tile * LOG_SCRATCH
     most = total + LANES * 8
-    first = tile * a.tile_rows
-    for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+    for block in range(*part(a.outer * blocks, a.tile_rows, tile)):
         lane = block % blocks * LANES
         count = min(LANES, inner - lane)
         start = (block // blocks * length * inner + lane) * 4

@@ -47,6 +47,7 @@ def through_lines(name, layout, constants, copy_lines):
     record) for rows `first` to `end` of some `lines`, x_line and y_line bytes apart.
     """
 
+    @kernel(layout, name)
     def body(a, tile):
         values = constants(a)
         inner, x_line, y_line = a.inner, a.inner_input, a.inner_output
@@ -63,9 +64,6 @@ def through_lines(name, layout, constants, copy_lines):
             copy_lines(x, y, lines, x_line, y_line, first, row_end, values)
             line += lines
         return 0
-
-    body.__name__ = name
-    return kernel(layout)(body)
 
 
 # Runs

@@ -1,14 +1,15 @@
 """TOPK_V2: rows are scanned once for candidates, of which the best k are kept.
 
-A candidate is an int64: the element as an int32 that is ordered like it, over its index. Bytes are
+A candidate is an item (codegen/sorting.py) whose key is ordered like its element. Bytes are
 compared as unsigned numbers, with `flip` xor-ed to them before.
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import WRITE
-from nnapi_shim.drivers.cpu.codegen.numeric import add32, copy_bytes, from_ordered, i64, ordered
+from nnapi_shim.drivers.cpu.codegen.elements import WRITE, part
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, from_ordered, i64, ordered
+from nnapi_shim.drivers.cpu.codegen.sorting import index_of, insert, item_with, key_of, sort
 from nnapi_shim.drivers.cpu.kernels.selection import (
     HIGHEST,
     byte_element,
@@ -23,8 +24,8 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 ZERO = np.float32(0)
 LOWEST = np.int32(-(2**31))
 
-FEW = 64
-"""Candidates up to which inserting them one by one is the faster way to sort."""
+TOO_LATE = -1
+"""In place of a number of candidates: the deadline has passed."""
 
 FEW_WANTED = 16
 """Values of k up to which the best k so far are kept in order."""
@@ -60,68 +61,13 @@ def integer_key(element):
 
 
 @helper
-def insert(candidates, pair, at):
-    """Insert a candidate among the first `at`, which are sorted; those behind it move up."""
-    pairs = i64(candidates)
-    while at > 0 and pairs[at - 1] > pair:
-        pairs[at] = pairs[at - 1]
-        at -= 1
-    pairs[at] = pair
-
-
-@helper
-def replace_first(candidates, pair, count):
-    """Insert a candidate among `count` sorted ones, of which the smallest falls out."""
-    pairs, at = i64(candidates), 1
-    while at < count and pairs[at] < pair:
-        pairs[at - 1] = pairs[at]
+def replace_first(candidates, item, count):
+    """Insert a candidate among `count` sorted ones, of which the smallest is dropped."""
+    items, at = i64(candidates), 1
+    while at < count and items[at] < item:
+        items[at - 1] = items[at]
         at += 1
-    pairs[at - 1] = pair
-
-
-@helper
-def digit(pair, shift):
-    """8 bits of the element; the highest with the sign bit reversed, so that they are ordered."""
-    return ((pair >> shift) & 255) ^ (128 if shift == 56 else 0)
-
-
-@helper
-def sort_by_digits(candidates, other, counts, count, deadline):
-    """Sort many candidates by their elements, the smallest first, equal ones in the order that
-    they have. `other` has room for as many; digits that all have in common are passed over. False
-    if it was late.
-    """
-    tally = i64(counts)
-    for i in range(4 * 256):
-        tally[i] = 0
-    pairs = i64(candidates)
-    for i in range(count):
-        if i % LONG == LONG - 1 and late(deadline):
-            return False
-        pair = pairs[i]
-        for digit_index in range(4):
-            tally[digit_index * 256 + digit(pair, 32 + 8 * digit_index)] += 1
-    source, target = candidates, other
-    for digit_index in range(4):
-        pairs, sorted_pairs = i64(source), i64(target)
-        shift, base = 32 + 8 * digit_index, digit_index * 256
-        if tally[base + digit(pairs[0], shift)] < count:
-            at = 0
-            for value in range(256):
-                size = tally[base + value]
-                tally[base + value] = at
-                at += size
-            for i in range(count):
-                if i % LONG == LONG - 1 and late(deadline):
-                    return False
-                pair = pairs[i]
-                to = base + digit(pair, shift)
-                sorted_pairs[tally[to]] = pair
-                tally[to] += 1
-            source, target = target, source
-    if source != candidates:
-        copy_bytes(candidates, source, count * 8)
-    return True
+    items[at - 1] = item
 
 
 def topk(variant, size, key, reaches, read, write):
@@ -129,62 +75,76 @@ def topk(variant, size, key, reaches, read, write):
     read, write: of an element as it is.
 
     An element becomes a candidate if it is at least as large as the smallest of the best k that
-    are known: later ones come first among equals. A large k is not kept in order: candidates are
-    collected, and sorted when there is no more room; there is little room at first.
+    are known: of equal ones, the last come first.
     """
 
+    @helper
+    def best_few(x, length, k, flip, candidates, deadline):
+        """Keep the best k elements sorted; returns how many there are, or TOO_LATE."""
+        items, count, smallest = i64(candidates), 0, LOWEST
+        for start in range(0, length, CHUNK):
+            if start % LONG == LONG - CHUNK and late(deadline):
+                return TOO_LATE
+            end = min(start + CHUNK, length)
+            if reaches(x, start, end, flip, smallest):
+                for i in range(start, end):
+                    item = item_with(key(x, i, flip), i)
+                    if count < k:
+                        insert(candidates, item, count)
+                        count += 1
+                    elif item > items[0]:
+                        replace_first(candidates, item, k)
+            smallest = key_of(items[0]) if count == k else LOWEST
+        return count
+
+    @helper
+    def best_many(x, length, k, flip, candidates, capacity, deadline):
+        """Collect candidates, and sort them when there are `limit`, which grows, or no room is
+        left, to keep the best k; returns how many there are at the end, sorted, or TOO_LATE.
+        """
+        spare = candidates + capacity * 8
+        histograms = spare + capacity * 8
+        items, count, smallest, limit = i64(candidates), 0, LOWEST, max(2 * k, CHUNK)
+        for start in range(0, length, CHUNK):
+            if start % LONG == LONG - CHUNK and late(deadline):
+                return TOO_LATE
+            end = min(start + CHUNK, length)
+            if reaches(x, start, end, flip, smallest):
+                for i in range(start, end):
+                    value = key(x, i, flip)
+                    items[count] = item_with(value, i)
+                    count += value >= smallest
+            if end < length and count <= min(limit, capacity - CHUNK):
+                continue
+            if not sort(candidates, spare, histograms, count, deadline):
+                return TOO_LATE
+            if end < length:
+                for i in range(k):
+                    items[i] = items[count - k + i]
+                count, smallest, limit = k, key_of(items[0]), 2 * limit
+        return count
+
+    @kernel(TOPK, f"topk_{variant}")
     def body(a, tile, deadline):
-        length, k, flip, capacity = a.length, a.k, np.int32(a.flip), a.capacity
+        length, k, flip = a.length, a.k, np.int32(a.flip)
         candidates = a.scratch + tile * a.scratch_bytes
-        other = candidates + capacity * 8
-        counts = other + capacity * 8
-        pairs = i64(candidates)
-        first = tile * a.tile_rows
-        for row in range(first, min(first + a.tile_rows, a.rows)):
+        items = i64(candidates)
+        for row in range(*part(a.rows, a.tile_rows, tile)):
             x = a.input + row * length * size
-            count, smallest, limit = 0, LOWEST, max(2 * k, CHUNK)
-            for start in range(0, length, CHUNK):
-                if start % LONG == LONG - CHUNK and late(deadline):
-                    return DEADLINE
-                end = min(start + CHUNK, length)
-                if reaches(x, start, end, flip, smallest):
-                    for i in range(start, end):
-                        value = key(x, i, flip)
-                        pair = (np.int64(value) << 32) | i
-                        if k > FEW_WANTED:
-                            pairs[count] = pair
-                            count += value >= smallest
-                        elif count < k:
-                            insert(candidates, pair, count)
-                            count += 1
-                        elif pair > pairs[0]:
-                            replace_first(candidates, pair, k)
-                if k <= FEW_WANTED:
-                    smallest = np.int32(pairs[0] >> 32) if count == k else LOWEST
-                    continue
-                is_last = end == length
-                if count <= min(limit, capacity - CHUNK) and not is_last:
-                    continue
-                if count <= FEW:
-                    for i in range(1, count):
-                        insert(candidates, pairs[i], i)
-                elif not sort_by_digits(candidates, other, counts, count, deadline):
-                    return DEADLINE
-                if not is_last:
-                    for i in range(k):
-                        pairs[i] = pairs[count - k + i]
-                    count, smallest, limit = k, np.int32(pairs[0] >> 32), 2 * limit
+            if k <= FEW_WANTED:
+                count = best_few(x, length, k, flip, candidates, deadline)
+            else:
+                count = best_many(x, length, k, flip, candidates, a.capacity, deadline)
+            if count == TOO_LATE:
+                return DEADLINE
             values, indices = a.values + row * k * size, a.indices + row * k * 4
             for i in range(k):
                 if i % LONG == LONG - 1 and late(deadline):
                     return DEADLINE
-                index = pairs[count - 1 - i] & 0xFFFFFFFF
+                index = index_of(items[count - 1 - i])
                 write(values, i, read(x, index))
                 write_i32(indices, i, index)
         return 0
-
-    body.__name__ = f"topk_{variant}"
-    return kernel(TOPK)(body)
 
 
 topk("f32", 4, float_key, float_reaches, read_f32, WRITE["f32"])

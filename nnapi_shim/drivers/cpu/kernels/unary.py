@@ -43,6 +43,7 @@ def sines(variant):
     """input, output: float[count], table: see lowering/unary.py. output = sin(input)."""
     read, write = READ[variant], WRITE[variant]
 
+    @kernel(SINE, f"sin_{variant}")
     def body(a, tile):
         x, y, table = a.input, a.output, a.table
         first, end = part(a.count, a.part, tile)
@@ -58,9 +59,6 @@ def sines(variant):
                 for i in range(start, stop):
                     write(y, i, sine_of_any(read(x, i), table))
         return 0
-
-    body.__name__ = f"sin_{variant}"
-    return kernel(SINE)(body)
 
 
 for _variant in ("f32", "f16"):

@@ -1,39 +1,28 @@
 """Convolutions of 3x3 by Winograd's F(2x2, 3x3): see ../lowering/winograd.py.
 
-input patch d (4x4)    ->  B'd B: in one direction d0 - d2, d1 + d2, d2 - d1, d1 - d3
-filter g (3x3)         ->  G g G': g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
-their products m (4x4) ->  A'm A: m0 + m1 + m2, m1 - m2 - m3; all four outputs contain m[1][1]
-                           once, so that the bias is added there
+A filter g becomes G g G': in one direction g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2. All
+four outputs contain the product m[1][1] once (codegen/winograd.py): the bias is added there.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    FLOAT,
-    LONG,
-    POINTER,
-    VOID,
-    WORD,
-    declaration,
-    function,
-    load,
-    long,
-    store,
-    variable,
-    vector,
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, long, vector
+from nnapi_shim.drivers.cpu.codegen.winograd import (
+    input_transform,
+    outlined,
+    output_transform,
+    write_four,
 )
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -50,92 +39,55 @@ FAR = 2 << 20
 run_tile = tile(TILING, float32(), ROWS)
 
 
-def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
-    add, less = builder.fadd, builder.fsub
-    return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
-
-
-def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
-    add, less = builder.fadd, builder.fsub
-    return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
-
-
-@intrinsic
-def transform_input(typing_context, patch, row_step, pixel_step, vectors, output, plane):
+@outlined("nnk_winograd_input", types.void(*[types.int64] * 6))
+def transform_input(
+    builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any, plane: Any
+) -> None:
     """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
+    kind = vector(FLOAT, LANES)
 
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        patch, row_step, pixel_step, vectors, output, plane = args
-        kind = vector(FLOAT, LANES)
-        with cgutils.for_range(builder, vectors) as loop:
-            offset = builder.mul(loop.index, long(4 * LANES))
+    def address(base: Any, step: Any, count: int) -> Any:
+        return builder.add(base, builder.mul(step, long(count)))
 
-            def address(base: Any, step: Any, count: int) -> Any:
-                return builder.add(base, builder.mul(step, long(count)))
-
-            first = builder.add(patch, offset)
-            rows = [address(first, row_step, n) for n in range(4)]
-            grid = [
-                [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)]
-                for row in rows
-            ]
-            target = builder.add(output, offset)
-            columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
-            for n, row in enumerate(zip(*columns, strict=True)):
-                for m, value in enumerate(_input_sums(builder, row)):
-                    store(builder, value, address(target, plane, 4 * n + m), 4)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "nnk_winograd_input", [LONG] * 6, arguments, write)
-
-    return types.void(*[types.int64] * 6), generate
+    with builder.each(vectors, 4 * LANES) as offset:
+        first = builder.add(patch, offset)
+        rows = [address(first, row_step, n) for n in range(4)]
+        grid = [
+            [builder.load_from(address(row, pixel_step, n), kind, 4) for n in range(4)]
+            for row in rows
+        ]
+        target = builder.add(output, offset)
+        for n, value in enumerate(input_transform(grid, builder.fadd, builder.fsub)):
+            builder.store_to(value, address(target, plane, n), 4)
 
 
-@intrinsic
-def transform_output(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
-    """The output transform: 2x2 outputs of 16 rows of sums. flag: an int64, 0 if all are finite."""
+@outlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
+def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *arguments: Any) -> None:
+    """The output transform: 2x2 outputs of 16 rows of sums.
 
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        sums, plane, vectors = args[:3]
-        outputs, flag, low, high = args[3:7], *args[7:]
-        kind = vector(FLOAT, LANES)
-        zeros = ir.Constant(kind, None)
-        check = variable(builder, kind, zeros)
-        with cgutils.for_range(builder, vectors) as loop:
-            offset = builder.mul(loop.index, long(4 * LANES))
-            first = builder.add(sums, offset)
-            points = [
-                load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
-                for n in range(POINTS)
-            ]
-            columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-            values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
-            for value in values:
-                zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
-                builder.store(zero, check)
-            finished = within(builder, values, low, high)
-            for value, output in zip(finished, outputs, strict=True):
-                store(builder, value, builder.add(output, offset), 4)
-        lanes = builder.bitcast(
-            builder.fcmp_unordered("uno", builder.load(check), zeros), ir.IntType(LANES)
-        )
-        store(builder, builder.zext(lanes, LONG), flag, 8)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [LONG] * 8 + [FLOAT] * 2
-        return _call(builder, "nnk_winograd_output", kinds, arguments, write)
-
-    return types.void(*[types.int64] * 8, types.float32, types.float32), generate
-
-
-def _call(builder: Any, name: str, kinds: Sequence[Any], arguments: Any, write: Any) -> Any:
-    """Call a function whose body is write(builder, arguments)."""
-    fn, is_new = function(builder.module, name, kinds)
-    if is_new:
-        inner = ir.IRBuilder(fn.append_basic_block("entry"))
-        write(inner, fn.args)
-        inner.ret_void()
-    return builder.call(fn, arguments)
+    arguments: addresses of the four outputs, the address of an int64 that becomes 0 if all are
+    finite, low and high.
+    """
+    *outputs, flag, low, high = arguments
+    kind = vector(FLOAT, LANES)
+    zeros = ir.Constant(kind, None)
+    check = builder.variable(kind, zeros)
+    with builder.each(vectors, 4 * LANES) as offset:
+        first = builder.add(sums, offset)
+        points = [
+            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
+            for n in range(POINTS)
+        ]
+        values = output_transform(points, builder.fadd, builder.fsub)
+        for value in values:
+            zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
+            builder.store(zero, check)
+        finished = within(builder, values, low, high)
+        for value, output in zip(finished, outputs, strict=True):
+            builder.store_to(value, builder.add(output, offset), 4)
+    is_nan = builder.fcmp_unordered("uno", builder.load(check), zeros)
+    lanes = builder.bitcast(is_nan, ir.IntType(LANES))
+    builder.store_to(builder.zext(lanes, LONG), flag, 8)
 
 
 @helper
@@ -175,7 +127,10 @@ def convolve_directly(a, patch, first, columns, output_addresses, low, high):
 
 @helper
 def transform_inputs(a, first, count, rows, patch):
-    """The rows of `count` patches from `first` on; patch: memory for one of them."""
+    """rows: float32[POINTS, block, depth], the transforms of `count` patches from `first` on.
+
+    patch: memory for one of them.
+    """
     pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
     vectors, plane = a.depth // LANES, a.block * pixel
     for n in range(count):
@@ -192,7 +147,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 @kernel(WINOGRAD)
 def winograd_rows_f32(a, number, deadline):
-    """What groups of panels need alike: the rows of a block of patches."""
+    """The input transform of a block of patches that several tiles multiply by other panels."""
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
     rows = a.rows + first * POINTS * a.depth * 4
@@ -200,13 +155,52 @@ def winograd_rows_f32(a, number, deadline):
     return 0
 
 
+@helper
+def multiply_points(a, weights, width, rows, count, sums):
+    """sums: float32[POINTS, block, COLUMNS] = the products of the rows of `count` patches and a
+    panel of `width` columns, one product of matrices per point.
+    """
+    pixel, sum_row = a.depth * 4, COLUMNS * 4
+    for point in range(POINTS):
+        x, y = rows + point * a.block * pixel, sums + point * a.block * sum_row
+        w = weights + point * width * (a.depth + 1) * 4
+        for row in range(0, count, ROWS):
+            left = min(ROWS, count - row)
+            table = a.table + (left - 1) * ROWS * 8
+            arguments = (table, 1, a.depth, x + row * pixel, 0, w, y + row * sum_row, sum_row) + (
+                left,
+                width,
+                0,
+                0,
+                0,
+                0,
+                -INFINITY,
+                INFINITY,
+            )
+            run_tile(*arguments)
+
+
+@helper
+def outputs_of(a, h, w, image, column, unwanted):
+    """Addresses of the 2x2 outputs from (h, w) on, from a column on; `unwanted` for those outside
+    of the image.
+    """
+    right, down = a.columns * 4, a.out_width * a.columns * 4
+    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * 4
+    y01, y10, y11 = y00 + right, y00 + down, y00 + down + right
+    if w + 1 == a.out_width:
+        y01 = y11 = unwanted
+    if h + 1 == a.out_height:
+        y10 = y11 = unwanted
+    return y00, y01, y10, y11
+
+
 @kernel(WINOGRAD)
 def winograd_f32(a, number, deadline):
     """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
     columns], of whose 2x2 blocks, `patches` of them, a tile computes some.
     """
-    depth, columns, block = a.depth, a.columns, a.block
-    low, high = a.low, a.high
+    depth, block, low, high = a.depth, a.block, a.low, a.high
     share, group = number // a.groups, number % a.groups
     across, down = (a.out_width + 1) // 2, (a.out_height + 1) // 2
     pixel = depth * 4
@@ -215,7 +209,7 @@ def winograd_f32(a, number, deadline):
     flag = unwanted + COLUMNS * 4
     output_addresses = flag + 8
     sums = flag + 64
-    plane, sum_plane = block * pixel, block * COLUMNS * 4
+    sum_plane = block * COLUMNS * 4
     rows = sums + POINTS * sum_plane
     end = min((share + 1) * a.share, a.patches)
     for first in range(share * a.share, end, block):
@@ -228,42 +222,22 @@ def winograd_f32(a, number, deadline):
             transform_inputs(a, first, count, rows, patch)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             column = panel * COLUMNS
-            width = min(COLUMNS, columns - column)
-            matrix_bytes = width * (depth + 1) * 4
+            width = min(COLUMNS, a.columns - column)
             weights = a.filter + POINTS * column * (depth + 1) * 4
-            for point in range(POINTS):
-                for row in range(0, count, ROWS):
-                    left = min(ROWS, count - row)
-                    # fmt: off
-                    run_tile(
-                        a.table + (left - 1) * ROWS * 8, 1, depth,
-                        rows + point * plane + row * pixel, 0, weights + point * matrix_bytes,
-                        sums + point * sum_plane + row * COLUMNS * 4, COLUMNS * 4, left, width,
-                        0, 0, 0, 0, -INFINITY, INFINITY,
-                    )
-                    # fmt: on
+            multiply_points(a, weights, width, rows, count, sums)
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
-                y = (image * a.out_height + h) * a.out_width + w
-                y00 = a.output + (y * columns + column) * 4
-                y01, y10 = y00 + columns * 4, y00 + a.out_width * columns * 4
-                y11 = y10 + columns * 4
-                if w + 1 == a.out_width:
-                    y01 = y11 = unwanted
-                if h + 1 == a.out_height:
-                    y10 = y11 = unwanted
-                transform_output(
-                    sums + n * COLUMNS * 4, sum_plane, width // LANES,
-                    y00, y01, y10, y11, flag, low, high,
-                )  # fmt: skip
+                outputs = outputs_of(a, h, w, image, column, unwanted)
+                point = sums + n * COLUMNS * 4
+                transform_output(point, sum_plane, width // LANES, *outputs, flag, low, high)
                 if i64(flag)[0]:
                     if late(deadline):
                         return DEADLINE
                     source = a.input + image * a.in_height * a.in_width * pixel
                     padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
                     y = i64(output_addresses)
-                    y[0], y[1], y[2], y[3] = y00, y01, y10, y11
+                    y[0], y[1], y[2], y[3] = outputs
                     convolve_directly(a, patch, column, width, output_addresses, low, high)
     return 0
 
@@ -275,33 +249,9 @@ def _halves(g0, g1, g2):
     return g0, HALF * (ends + g1), HALF * (ends - g1), g2
 
 
-@helper
-def _write(output, at, step, values):
-    """Four elements; each is named, because a loop would look for them in memory."""
-    output[at] = values[0]
-    output[at + step] = values[1]
-    output[at + 2 * step] = values[2]
-    output[at + 3 * step] = values[3]
-
-
-def _prefetch(writes: bool) -> Any:
-    """Asks for the line of the cache at an address, to be read or written."""
-
-    @intrinsic
-    def prefetch(typing_context, address):
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kinds = [POINTER, WORD, WORD, WORD]
-            fn = declaration(builder.module, "llvm.prefetch.p0", VOID, kinds)
-            pointer = builder.inttoptr(arguments[0], POINTER)
-            builder.call(fn, [pointer, *(ir.Constant(WORD, n) for n in (int(writes), 3, 1))])
-            return context.get_dummy_value()
-
-        return types.void(types.int64), generate
-
-    return prefetch
-
-
-prefetch_to_read, prefetch_to_write = _prefetch(False), _prefetch(True)
+_of_address = emits(types.void(types.int64))
+prefetch_to_read = _of_address(lambda builder, address: builder.prefetch(address))
+prefetch_to_write = _of_address(lambda builder, address: builder.prefetch(address, writes=True))
 
 
 @helper
@@ -347,8 +297,8 @@ def pack_winograd(a, panel, deadline):
                     row1 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
                     at += depth
                     row2 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
-                    _write(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
-                    _write(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
-                    _write(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
-                    _write(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
+                    write_four(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
+                    write_four(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
+                    write_four(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
+                    write_four(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
     return 0

@@ -1,14 +1,10 @@
 """Convolutions of 3x3 in 8 bits by Winograd's F(2x2, 3x3), exactly: see
-../lowering/winograd_quantized.py, and winograd.py for the transforms.
+../lowering/winograd_quantized.py.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
@@ -22,19 +18,12 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     to_bytes,
     write_column,
 )
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    FLOAT,
-    HALFWORD,
-    LONG,
-    WORD,
-    function,
-    load,
-    long,
-    pick,
-    splat,
-    store,
-    vector,
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, constant, long, vector
+from nnapi_shim.drivers.cpu.codegen.winograd import (
+    input_transform,
+    outlined,
+    output_transform,
+    write_four,
 )
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.winograd import POINTS
@@ -52,103 +41,63 @@ PART = 16
 run_tile = tile(TILING, sums16(), ROWS)
 
 
-def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
-    add, less = builder.add, builder.sub
-    return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
+@outlined("nnk_winograd_input_q8", types.void(*[types.int64] * 8))
+def transform_input(builder: Any, patch: Any, row_step: Any, pixel_step: Any, *others: Any) -> None:
+    """The input transform of a 4x4 patch of bytes: 16 rows of vectors of int16.
 
-
-def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
-    add, less = builder.add, builder.sub
-    return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
-
-
-@intrinsic
-def transform_input(
-    typing_context, patch, row_step, pixel_step, vectors, output, plane, flip, zero
-):
-    """The input transform of a 4x4 patch of bytes: 16 rows of `vectors` vectors of int16, `plane`
-    bytes apart.
+    others: the number of vectors, the address of the first row, bytes from row to row, flip and
+    zero point of the input.
     """
+    vectors, output, plane, flip, zero = others
+    flips = builder.splat(builder.trunc(flip, BYTE), 2 * LANES)
+    zeros = builder.splat(builder.trunc(zero, HALFWORD), 2 * LANES)
 
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        patch, row_step, pixel_step, vectors, output, plane, flip, zero = args
-        flips = splat(builder, builder.trunc(flip, BYTE), 2 * LANES)
-        zeros = splat(builder, builder.trunc(zero, HALFWORD), 2 * LANES)
+    def address(base: Any, step: Any, count: int) -> Any:
+        return builder.add(base, builder.mul(step, long(count)))
 
-        def address(base: Any, step: Any, count: int) -> Any:
-            return builder.add(base, builder.mul(step, long(count)))
+    def pixel(at: Any) -> Any:
+        signed = builder.xor(builder.load_from(at, vector(BYTE, 2 * LANES), 1), flips)
+        return builder.sub(builder.sext(signed, vector(HALFWORD, 2 * LANES)), zeros)
 
-        def pixel(at: Any) -> Any:
-            signed = builder.xor(load(builder, at, vector(BYTE, 2 * LANES), 1), flips)
-            return builder.sub(builder.sext(signed, vector(HALFWORD, 2 * LANES)), zeros)
-
-        with cgutils.for_range(builder, vectors) as loop:
-            first = builder.add(patch, builder.mul(loop.index, long(2 * LANES)))
-            target = builder.add(output, builder.mul(loop.index, long(4 * LANES)))
-            rows = [address(first, row_step, n) for n in range(4)]
-            grid = [[pixel(address(row, pixel_step, n)) for n in range(4)] for row in rows]
-            columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
-            for n, row in enumerate(zip(*columns, strict=True)):
-                for m, value in enumerate(_input_sums(builder, row)):
-                    store(builder, value, address(target, plane, 4 * n + m), 2)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "nnk_winograd_input_q8", [LONG] * 8, arguments, write)
-
-    return types.void(*[types.int64] * 8), generate
+    with builder.each(vectors, 2 * LANES) as channel:
+        first = builder.add(patch, channel)
+        target = builder.add(output, builder.mul(channel, long(2)))
+        rows = [address(first, row_step, n) for n in range(4)]
+        grid = [[pixel(address(row, pixel_step, n)) for n in range(4)] for row in rows]
+        for n, value in enumerate(input_transform(grid, builder.add, builder.sub)):
+            builder.store_to(value, address(target, plane, n), 2)
 
 
-@intrinsic
+@outlined("nnk_winograd_output_q8", types.void(*[types.int64] * 10, types.float32, types.float32))
 def transform_output(
-    typing_context, sums, plane, width, panel, y00, y01, y10, y11, zero_point, flip, low, high
-):
+    builder: Any, sums: Any, plane: Any, width: Any, panel: Any, *arguments: Any
+) -> None:
     """The output transform: 2x2 outputs of 16 rows of sums, requantized by the head of a panel of
     `width` columns.
+
+    arguments: addresses of the four outputs, zero point, flip, low and high of the output.
     """
-
-    def write(builder: Any, args: Sequence[Any]) -> None:
-        sums, plane, width, panel = args[:4]
-        outputs, zero_point, flip, low, high = args[4:8], *args[8:]
-        kind = vector(WORD, LANES)
-        last = ByteOutput(zero_point, low, high, flip)
-        table = builder.add(panel, builder.mul(width, long(4)))
-        two = ir.Constant(kind, [2] * LANES)
-        with cgutils.for_range(builder, builder.udiv(width, long(LANES))) as loop:
-            column = builder.mul(loop.index, long(LANES))
-            offset = builder.mul(column, long(4))
-            first = builder.add(sums, offset)
-            points = [
-                load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
-                for n in range(POINTS)
-            ]
-            columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-            bias = load(builder, builder.add(panel, offset), kind, 4)
-            rows = [
-                [builder.add(builder.ashr(y, two), bias)]
-                for row in zip(*columns, strict=True)
-                for y in _output_sums(builder, row)
-            ]
-            constants = ColumnConstants(builder, table, width, column, 1, LANES)
-            value = to_bytes(builder, requantize(builder, rows, constants, last), last)
-            for n, output in enumerate(outputs):
-                part = pick(builder, value, [*range(n * LANES, (n + 1) * LANES)])
-                store(builder, part, builder.add(output, column), 1)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [LONG] * 10 + [FLOAT] * 2
-        return _call(builder, "nnk_winograd_output_q8", kinds, arguments, write)
-
-    return types.void(*[types.int64] * 10, types.float32, types.float32), generate
-
-
-def _call(builder: Any, name: str, kinds: Sequence[Any], arguments: Any, write: Any) -> Any:
-    """Call a function whose body is write(builder, arguments)."""
-    fn, is_new = function(builder.module, name, kinds)
-    if is_new:
-        inner = ir.IRBuilder(fn.append_basic_block("entry"))
-        write(inner, fn.args)
-        inner.ret_void()
-    return builder.call(fn, arguments)
+    *outputs, zero_point, flip, low, high = arguments
+    kind = vector(WORD, LANES)
+    last = ByteOutput(zero_point, low, high, flip)
+    table = builder.add(panel, builder.mul(width, long(4)))
+    with builder.each(builder.udiv(width, long(LANES)), LANES) as column:
+        offset = builder.mul(column, long(4))
+        first = builder.add(sums, offset)
+        points = [
+            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
+            for n in range(POINTS)
+        ]
+        bias = builder.load_from(builder.add(panel, offset), kind, 4)
+        rows = [
+            [builder.add(builder.ashr(y, constant(kind, 2)), bias)]
+            for y in output_transform(points, builder.add, builder.sub)
+        ]
+        constants = ColumnConstants(builder, table, width, column, 1, LANES)
+        value = to_bytes(builder, requantize(builder, rows, constants, last), last)
+        for n, output in enumerate(outputs):
+            part = builder.pick(value, range(n * LANES, (n + 1) * LANES))
+            builder.store_to(part, builder.add(output, column), 1)
 
 
 @helper
@@ -263,15 +212,6 @@ def _doubled(g0, g1, g2):
     return 2 * g0, ends + g1, ends - g1, 2 * g2
 
 
-@helper
-def _write(output, at, step, values):
-    """Four elements; each is named, because a loop would look for them in memory."""
-    output[at] = values[0]
-    output[at + step] = values[1]
-    output[at + 2 * step] = values[2]
-    output[at + 3 * step] = values[3]
-
-
 @kernel(PACK_WINOGRAD_Q8)
 def pack_winograd_q8(a, panel, deadline):
     """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
@@ -296,10 +236,10 @@ def pack_winograd_q8(a, panel, deadline):
                 row0 = _weights(filter, k, depth, a.flip, a.filter_zero)
                 row1 = _weights(filter, k + depth, depth, a.flip, a.filter_zero)
                 row2 = _weights(filter, k + 2 * depth, depth, a.flip, a.filter_zero)
-                _write(output, at, matrix, _doubled(row0[0], row1[0], row2[0]))
-                _write(output, at + 4 * matrix, matrix, _doubled(row0[1], row1[1], row2[1]))
-                _write(output, at + 8 * matrix, matrix, _doubled(row0[2], row1[2], row2[2]))
-                _write(output, at + 12 * matrix, matrix, _doubled(row0[3], row1[3], row2[3]))
+                write_four(output, at, matrix, _doubled(row0[0], row1[0], row2[0]))
+                write_four(output, at + 4 * matrix, matrix, _doubled(row0[1], row1[1], row2[1]))
+                write_four(output, at + 8 * matrix, matrix, _doubled(row0[2], row1[2], row2[2]))
+                write_four(output, at + 12 * matrix, matrix, _doubled(row0[3], row1[3], row2[3]))
     return 0
 
 

@@ -4,6 +4,7 @@ from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, TILE, requantize, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.suppression import HISTOGRAM_BYTES
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
@@ -52,9 +53,6 @@ ROOM = 2048
 
 MANY_TILES = 16
 """Tiles of a TOPK_V2, at most: each has its own scratch memory."""
-
-DIGITS = 4 * 256 * 8
-"""Bytes of the histograms of four digits of the radix sort."""
 
 BYTE_ORDER = {"qu8": 0, "qs8": 0x80}
 """XOR mask that converts stored bytes to unsigned."""
@@ -129,7 +127,7 @@ def lower_topk_v2(op: BoundOperation) -> list[Step]:
     tile_rows = max(1, TILE // length, -(-rows // MANY_TILES))
     count = -(-rows // tile_rows)
     capacity = min(length, max(2 * op.k, ROOM)) + CHUNK
-    scratch_bytes = 2 * 8 * capacity + DIGITS
+    scratch_bytes = 2 * 8 * capacity + HISTOGRAM_BYTES
     step = Step(
         TOPK,
         f"topk_{_stored(op.variant)}",

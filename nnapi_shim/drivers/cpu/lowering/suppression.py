@@ -1,7 +1,7 @@
 """Scratch memory and tiling of non-maximum suppression."""
 
-HISTOGRAM_BYTES = 8 * 256
-"""Bytes of the histogram of one digit of the radix sort."""
+HISTOGRAM_BYTES = 8 * 4 * 256
+"""Bytes of the histograms of the four digits that items are sorted by (codegen/sorting.py)."""
 
 PARTS = 16
 """Tiles of the classes, at most: each has its own scratch memory."""
@@ -10,7 +10,7 @@ PARTS = 16
 def scratch_bytes(capacity: int) -> int:
     """Scratch memory for `capacity` candidates, a multiple of 64.
 
-    Two lists of items (int64), the histogram, five columns of float32 (codegen/suppression.py).
+    Two lists of items (int64), the histograms, five columns of float32 (codegen/suppression.py).
     """
     return -(-(capacity * (8 + 8 + 5 * 4) + HISTOGRAM_BYTES) // 64) * 64
 

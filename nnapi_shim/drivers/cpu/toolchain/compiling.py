@@ -23,18 +23,8 @@ from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX
 from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS, Kernel, entry
 
 BY_LIBRARY = (
-    *(
-        "conversion",
-        "depthwise",
-        "gemm",
-        "half_precision",
-        "lstm",
-        "rnn",
-        "roi",
-        "selection",
-        "strided",
-    ),
-    "topk",
+    *("conversion", "depthwise", "gemm", "half_precision", "lstm", "rnn", "roi", "selection"),
+    *("strided", "topk"),
 )
 """Families that are optimised function by function, as numba does it. That takes twice as long, and
 the loops of micro-kernels and of copies run 10 % to 50 % faster."""

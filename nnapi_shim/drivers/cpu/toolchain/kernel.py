@@ -34,9 +34,9 @@ class Kernel(NamedTuple):
 KERNELS: dict[str, Kernel] = {}
 
 
-def kernel(record: Record) -> Callable[[Any], Any]:
-    """Register a function `name(a, tile)` or `name(a, tile, deadline)` as a kernel; `a` has the
-    record's fields.
+def kernel(record: Record, name: str = "") -> Callable[[Any], Any]:
+    """Register a function (a, tile) or (a, tile, deadline) as a kernel, under its own name by
+    default; `a` has the record's fields.
 
     A kernel copies the fields that it uses in loops to local names first: the compiler cannot know
     that a store through a pointer leaves the record alone.
@@ -48,6 +48,7 @@ def kernel(record: Record) -> Callable[[Any], Any]:
         while frame.f_back is not None and frame.f_code.co_name != "<module>":
             frame = frame.f_back
         function.__module__ = frame.f_globals["__name__"]
+        function.__name__ = name or function.__name__
         KERNELS[function.__name__] = Kernel(function.__name__, record, function)
         return function
 
@@ -86,24 +87,21 @@ def entry(item: Kernel) -> tuple[Callable[..., int], types.Type, tuple[types.Typ
     return chosen, types.int32, arguments[:count]
 
 
+_OPTIONS: Any = {
+    "error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
+}  # fmt: skip
+
+
 def helper(function: Any) -> Any:
     """A function that kernels call: inlined by the compiler where that pays.
 
     It has no wrappers to be called from Python or C with, which would take time to compile.
     """
-    return numba.njit(
-        error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
+    return numba.njit(**_OPTIONS)(function)
 
 
 def inlined(function: Any) -> Any:
     """A helper that is always inlined: long formulas of one element, whose loops the compiler could
     not turn into vectors otherwise.
     """
-    return numba.njit(
-        error_model="numpy",
-        nogil=True,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        forceinline=True,
-    )(function)
+    return numba.njit(**_OPTIONS, forceinline=True)(function)

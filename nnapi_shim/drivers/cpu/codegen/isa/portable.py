@@ -9,15 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    LONG,
-    WORD,
-    clamp_integers,
-    declaration,
-    join,
-    pick,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import LONG, WORD, constant, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 
 
@@ -42,9 +34,7 @@ class Portable:
         """X * y + total on vectors of float32, rounded once where the tier is `fused`."""
         if not self.tier.fused:
             return builder.fadd(builder.fmul(x, y), total)
-        kind = x.type
-        fma = declaration(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
-        return builder.call(fma, [x, y, total])
+        return builder.call_same("llvm.fma", x, y, total)
 
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """Total plus pairs of products of int16: <n x i32>, <2n x i16>, <2n x i16> -> <n x i32>."""
@@ -52,7 +42,7 @@ class Portable:
         products = []
         for first in (0, 1):
             every_other = range(first, x.type.count, 2)
-            a, b = (builder.sext(pick(builder, operand, every_other), wide) for operand in (x, y))
+            a, b = (builder.sext(builder.pick(operand, every_other), wide) for operand in (x, y))
             products.append(builder.mul(a, b))
         return builder.add(total, builder.add(*products))
 
@@ -64,8 +54,8 @@ class Portable:
         wide = total.type
         for at in range(4):
             every_fourth = range(at, x.type.count, 4)
-            a = builder.zext(pick(builder, x, every_fourth), wide)
-            b = builder.sext(pick(builder, y, every_fourth), wide)
+            a = builder.zext(builder.pick(x, every_fourth), wide)
+            b = builder.sext(builder.pick(y, every_fourth), wide)
             total = builder.add(total, builder.mul(a, b))
         return total
 
@@ -76,8 +66,10 @@ class Portable:
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """The sum of <16 x i8>, unsigned, as an i64."""
         wide = vector(WORD, 16)
-        add = declaration(builder.module, "llvm.vector.reduce.add.v16i32", WORD, [wide])
-        return builder.zext(builder.call(add, [builder.zext(value, wide)]), LONG)
+        total = builder.call_by_name(
+            "llvm.vector.reduce.add.v16i32", WORD, builder.zext(value, wide)
+        )
+        return builder.zext(total, LONG)
 
     # Conversions
 
@@ -88,10 +80,10 @@ class Portable:
         """
         lanes = value.type.count
         # A number this large has no bits behind the point.
-        magic = ir.Constant(value.type, [1.5 * 2.0**23] * lanes)
+        magic = constant(value.type, 1.5 * 2.0**23)
         whole = builder.fsub(builder.fadd(value, magic), magic)
-        name, kind = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32", vector(WORD, lanes)
-        return builder.call(declaration(builder.module, name, kind, [value.type]), [whole])
+        name = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32"
+        return builder.call_by_name(name, vector(WORD, lanes), whole)
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """The elements of two vectors, saturated to half their size, as one vector.
@@ -100,12 +92,10 @@ class Portable:
         """
         count, bits = a.type.count, a.type.element.width
         kind = vector(ir.IntType(bits // 2), count)
-        low, high = (
-            ir.Constant(a.type, [bound] * count)
-            for bound in (-(2 ** (bits // 2 - 1)), 2 ** (bits // 2 - 1) - 1)
-        )
-        parts = [clamp_integers(builder, x, low, high) for x in (a, b)]
-        return join(builder, [builder.trunc(x, kind) for x in parts])
+        limit = 2 ** (bits // 2 - 1)
+        low, high = constant(a.type, -limit), constant(a.type, limit - 1)
+        parts = [builder.clamp_integers(x, low, high) for x in (a, b)]
+        return builder.join([builder.trunc(x, kind) for x in parts])
 
     def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
         """Numbers of the elements of `narrowed`; a, b: those of the elements of its operands."""
@@ -133,4 +123,4 @@ class Portable:
         self, builder: Any, words: Any, order: Sequence[int], order_address: Any
     ) -> Any:
         """32-bit words of a vector in another order; int32[] of it are at an address, too."""
-        return pick(builder, words, order)
+        return builder.pick(words, order)

@@ -6,27 +6,11 @@ from typing import Any
 from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.isa.portable import Portable
-from nnapi_shim.drivers.cpu.codegen.vector import (
-    BYTE,
-    HALFWORD,
-    LONG,
-    WORD,
-    declaration,
-    load,
-    long,
-    pick,
-    vector,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, LONG, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.isa import x86
 
 ALL_LANES, CURRENT_ROUNDING = ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)
 """Operands of AVX-512: a mask that excludes nothing, and the rounding mode of the processor."""
-
-
-def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """A call of an intrinsic by its full name."""
-    kinds = [argument.type for argument in arguments]
-    return builder.call(declaration(builder.module, name, result, kinds), arguments)
 
 
 class V2(Portable):
@@ -40,31 +24,31 @@ class V2(Portable):
 
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """PMADDWD, and an addition."""
-        return builder.add(total, call(builder, self.dot_pairs_name, total.type, x, y))
+        return builder.add(total, builder.call_by_name(self.dot_pairs_name, total.type, x, y))
 
     def dot_byte_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """PMADDUBSW, whose sums of pairs PMADDWD adds up, and an addition."""
         lanes = total.type.count
         halfwords = vector(HALFWORD, 2 * lanes)
-        pairs = call(builder, self.byte_pairs_name, halfwords, x, y)
-        return self.dot_pairs(builder, total, pairs, ir.Constant(halfwords, [1] * 2 * lanes))
+        pairs = builder.call_by_name(self.byte_pairs_name, halfwords, x, y)
+        return self.dot_pairs(builder, total, pairs, constant(halfwords, 1))
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """PSADBW with 0."""
         zero, pair = ir.Constant(value.type, None), vector(LONG, 2)
-        halves = call(builder, "llvm.x86.sse2.psad.bw", pair, value, zero)
+        halves = builder.call_by_name("llvm.x86.sse2.psad.bw", pair, value, zero)
         low, high = (builder.extract_element(halves, ir.Constant(WORD, at)) for at in (0, 1))
         return builder.add(low, high)
 
     def rounded(self, builder: Any, value: Any) -> Any:
         """What does not fit becomes -2^31."""
-        return call(builder, self.round_name, vector(WORD, value.type.count), value)
+        return builder.call_by_name(self.round_name, vector(WORD, value.type.count), value)
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """128 bits of a, 128 bits of b, and so on."""
         count, bits = a.type.count, a.type.element.width
         kind = vector(ir.IntType(bits // 2), 2 * count)
-        return call(builder, self.narrow_names[bits], kind, a, b)
+        return builder.call_by_name(self.narrow_names[bits], kind, a, b)
 
     def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
         """As `narrowed` says."""
@@ -83,7 +67,7 @@ class V2(Portable):
         bits = [value]
         for _ in range(3):
             bits.append(builder.add(bits[-1], bits[-1]))
-        low = builder.and_(value, splat_byte(15, self.lookup_bytes))
+        low = builder.and_(value, constant(value.type, 15))
         return self._entries(builder, table, low, bits, 0)
 
     def _entries(self, builder: Any, table: Any, low: Any, bits: Sequence[Any], number: int) -> Any:
@@ -91,17 +75,16 @@ class V2(Portable):
 
         low: the lower four bits. bits: vectors whose top bits are upper bits, highest first.
         """
-        lanes = self.lookup_bytes
         if not bits:
             address = builder.add(table, long(16 * number))
-            entries = load(builder, address, vector(BYTE, 16), 1)
-            part = pick(builder, entries, [*range(16)] * (lanes // 16))
-            return call(builder, self.lookup_name, part.type, part, low)
+            entries = builder.load_from(address, vector(BYTE, 16), 1)
+            part = builder.pick(entries, [*range(16)] * (self.lookup_bytes // 16))
+            return builder.call_by_name(self.lookup_name, part.type, part, low)
         highest, *others = bits
         clear, is_set = (
             self._entries(builder, table, low, others, 2 * number + bit) for bit in (0, 1)
         )
-        negative = builder.icmp_signed("<", highest, splat_byte(0, lanes))
+        negative = builder.icmp_signed("<", highest, constant(highest.type, 0))
         return builder.select(negative, is_set, clear)
 
 
@@ -127,14 +110,14 @@ class V4(V3):
 
     def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """VPDPBUSD."""
-        return call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, total, x, y)
+        return builder.call_by_name("llvm.x86.avx512.vpdpbusd.512", total.type, total, x, y)
 
     def rounded(self, builder: Any, value: Any) -> Any:
         """What does not fit becomes -2^31."""
         kind = vector(WORD, value.type.count)
         masked_off = ir.Constant(kind, None)
         name = "llvm.x86.avx512.mask.cvtps2dq.512"
-        return call(builder, name, kind, value, masked_off, ALL_LANES, CURRENT_ROUNDING)
+        return builder.call_by_name(name, kind, value, masked_off, ALL_LANES, CURRENT_ROUNDING)
 
     def can_scale(self, kind: Any) -> bool:
         """Whole vectors."""
@@ -143,12 +126,12 @@ class V4(V3):
     def scaled(self, builder: Any, value: Any, exponent: Any) -> Any:
         """VSCALEFPS."""
         name, kind = "llvm.x86.avx512.mask.scalef.ps.512", value.type
-        return call(builder, name, kind, value, exponent, value, ALL_LANES, CURRENT_ROUNDING)
+        return builder.call_by_name(name, kind, value, exponent, value, ALL_LANES, CURRENT_ROUNDING)
 
     def reciprocal_root_estimate(self, builder: Any, value: Any) -> Any:
         """VRSQRT14PS."""
         name, kind = "llvm.x86.avx512.rsqrt14.ps.512", value.type
-        return call(builder, name, kind, value, value, ALL_LANES)
+        return builder.call_by_name(name, kind, value, value, ALL_LANES)
 
     def words_in_order(
         self, builder: Any, words: Any, order: Sequence[int], order_address: Any
@@ -156,14 +139,9 @@ class V4(V3):
         """VPERMD. The order comes from memory: for a constant order LLVM emits three instructions
         on half vectors.
         """
-        indices = load(builder, order_address, words.type, 4)
+        indices = builder.load_from(order_address, words.type, 4)
         name = "llvm.x86.avx512.permvar.si.512"
-        return call(builder, name, words.type, words, indices)
-
-
-def splat_byte(value: int, lanes: int) -> Any:
-    """A constant byte in every lane."""
-    return ir.Constant(vector(BYTE, lanes), [value] * lanes)
+        return builder.call_by_name(name, words.type, words, indices)
 
 
 INSTRUCTIONS: dict[str, type[Portable]] = {
