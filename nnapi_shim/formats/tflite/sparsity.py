@@ -6,8 +6,8 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.importing.allocation import Room
 from nnapi_shim.formats.tflite import schema
-from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.checked import Reader
 
 _VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}

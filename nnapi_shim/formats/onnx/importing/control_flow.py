@@ -7,12 +7,12 @@ import numpy as np
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Argument, Function, Graph, Node, Reference
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
-from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
+from nnapi_shim.formats.onnx.importing.graph import Importing, constant_value
 from nnapi_shim.formats.onnx.importing.value import BYTES, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 MOST_NESTED = 16
 """The deepest nesting of graphs and functions."""
@@ -38,8 +38,7 @@ def _if(graph: Importing, node: Node) -> None:
         raise reason("its branches have results of different dimensions", "import.onnx.if.results")
     operands = [graph.operand(name) for name in captured]
     models = [branch.model for branch in inner]
-    results = graph.make("IF", [graph.operand(node.inputs[0]), *models, *operands])
-    results = results if isinstance(results, tuple) else (results,)
+    results = graph.several("IF", [graph.operand(node.inputs[0]), *models, *operands])
     for at, (result, (type, shape)) in enumerate(zip(results, types[0], strict=True)):
         graph.give(node, result, type, shape, at=at)
 
@@ -55,11 +54,22 @@ def _inline(graph: Importing, inner: Graph, node: Node) -> None:
     """Lower the nodes of a graph in place of a node."""
     with _Deeper(graph):
         for name, item in inner.constants.items():
-            graph.values[name] = Value(name, item.type, item.shape, item.array)
+            graph.values[name] = constant_value(name, item)
         graph.lower_all(inner.nodes)
-        for name, result in zip(node.outputs, inner.outputs, strict=False):
-            if name:
-                graph.values[name] = graph.value(result.name)._replace(name=name)
+        _give_names(graph, node, [item.name for item in inner.outputs])
+
+
+def _give_names(graph: Importing, node: Node, names: Sequence[str]) -> None:
+    """Make values, by name, the outputs of a node."""
+    for name, result in zip(node.outputs, names, strict=False):
+        if name:
+            graph.values[name] = graph.value(result)._replace(name=name)
+
+
+def _deeper(depth: int) -> int:
+    if depth >= MOST_NESTED:
+        raise reason(f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth")
+    return depth + 1
 
 
 class _Deeper:
@@ -69,11 +79,7 @@ class _Deeper:
         self._graph = graph
 
     def __enter__(self) -> None:
-        self._graph.depth += 1
-        if self._graph.depth > MOST_NESTED:
-            raise reason(
-                f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth"
-            )
+        self._graph.depth = _deeper(self._graph.depth)
 
     def __exit__(self, *error: Any) -> None:
         self._graph.depth -= 1
@@ -121,11 +127,7 @@ class _Inner:
     ) -> None:
         self.graph = graph
         self.importing = inner = Importing(outer.file, graph, outer.room, outer.hints)
-        inner.depth = outer.depth + 1
-        if inner.depth > MOST_NESTED:
-            raise reason(
-                f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth"
-            )
+        inner.depth = _deeper(outer.depth)
         inner.lower = outer.lower
         for name, value, like in own:
             inner.take(Argument(name, value.type, None), value.shape, like)
@@ -201,10 +203,9 @@ def _loop(graph: Importing, node: Node) -> None:
     test = _condition(operands, rest, bound, limit)
     body_model = _with_bound(inner, bound)
     inputs = [test, body_model, *operands, starts_at, first, *rest, *bound]
-    results = graph.make("WHILE", inputs, output_count=len(names))
-    results = results if isinstance(results, tuple) else (results,)
-    for at, (result, start) in enumerate(zip(results, starts, strict=True)):
-        graph.give(node, result, start.type, start.shape, at=at)
+    finals = graph.several("WHILE", inputs, output_count=len(names))
+    for at, (final, start) in enumerate(zip(finals, starts, strict=True)):
+        graph.give(node, final, start.type, start.shape, at=at)
 
 
 def _with_bound(inner: _Inner, bound: Sequence[Operand]) -> Model:
@@ -266,9 +267,7 @@ def call(graph: Importing, node: Node, function: Function) -> None:
         )
     with _Deeper(graph):
         graph.lower_all(nodes)
-        for name, result in zip(node.outputs, function.outputs, strict=False):
-            if name:
-                graph.values[name] = graph.value(names[result])._replace(name=name)
+        _give_names(graph, node, [names[result] for result in function.outputs])
 
 
 def _resolved(own: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,6 @@ LOWERINGS: dict[str, Lowering] = {
         pooling,
         quantized,
         recurrent,
-        recurrent,
         reduction,
         resize,
         slicing,

@@ -7,6 +7,7 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.options import (
@@ -15,7 +16,6 @@ from nnapi_shim.formats.tflite.importing.options import (
     padding,
     strides,
 )
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import FuseCode, PaddingCode
 from nnapi_shim.hal.enums import OperandType as T
 

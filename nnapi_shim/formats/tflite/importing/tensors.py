@@ -5,8 +5,8 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Tensor
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
