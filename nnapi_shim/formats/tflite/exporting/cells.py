@@ -53,7 +53,6 @@ def sequence(b: Any, op: Node) -> None:
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
         [op.input, *map(op.named.get, names)],
         [op.output],
-        table="UnidirectionalSequenceLSTMOptions",
         FusedActivationFunction=int(op.activation),
         CellClip=float(op.cell_clip),
         ProjClip=float(op.proj_clip),
