@@ -20,7 +20,7 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import is_known
 from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.fusion import fused_into
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.inputs import Picture, read_or_made_up
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.observed_run import ObservedRun, trace_events
@@ -147,9 +147,7 @@ def profile(
     model = model_of(source)
     total = 2 * runs + warm_up
     compilation = Compilation(model, devices)
-    arrays = (
-        read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
-    )
+    arrays = read_or_made_up(compilation, inputs, picture, seed)
     values = all_inputs(model, compilation, arrays)
     unobserved = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     for done in range(warm_up):

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.api.arrays import DTYPES as DTYPES_OF
-from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.importing.allocation import Room
@@ -22,7 +21,7 @@ from nnapi_shim.formats.onnx.importing.value import (
     Value,
     picked,
 )
-from nnapi_shim.formats.onnx.schema import DTYPES
+from nnapi_shim.formats.onnx.schema import NAMES
 from nnapi_shim.formats.onnx.tensor import Constant
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -148,8 +147,7 @@ class Importing(Operations):
     def fold(self, name: str, array: Array, type: str | None = None) -> None:
         """Record a value that is known at import."""
         if type is None:
-            names = {np.dtype(dtype): key for key, dtype in reversed(DTYPES.items())}
-            type = names[array.dtype]
+            type = NAMES[array.dtype]
         self.values[name] = Value(name, type, array.shape, array)
 
     def typed(self, node: Node, *allowed: str) -> Value:
@@ -250,9 +248,9 @@ class Importing(Operations):
                 )
         if array.size >= UNIFORM and not any(array.strides) and item.type in ("FLOAT", "INT32"):
             return self.filled(array.shape, array.flat[0].item())
-        if not array.flags.c_contiguous or array.dtype != DTYPES_OF[kind]:
-            self.room.take(array.size * DTYPES_OF[kind].itemsize, f"{item.name[:80]!r}")
-        array = np.ascontiguousarray(array, DTYPES_OF[kind])
+        if not array.flags.c_contiguous or array.dtype != DTYPES[kind]:
+            self.room.take(array.size * DTYPES[kind].itemsize, f"{item.name[:80]!r}")
+        array = np.ascontiguousarray(array, DTYPES[kind])
         quantized = item.type in BYTES
         scale, zero = self.hints.get(item.name, (1.0, 0)) if quantized else (0.0, 0)
         return self.model.constant(array, kind, scale, zero)
