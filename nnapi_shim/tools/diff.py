@@ -218,6 +218,6 @@ def _compared(
         operand_info(operand),
         scale,
         operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
-        None if problem else difference(*values, operand.type, scale, tolerance),
+        None if problem else difference(values[0], values[1], operand.type, scale, tolerance),
         problem,
     )

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.merging import alike
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
@@ -72,19 +72,12 @@ def _last(graph: Importing, item: Value) -> Operand:
 
 def merged(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> list[list[int]]:
     """Neighbouring axes in which each tensor is whole, or has size 1."""
-    groups: list[list[int]] = []
-    before: Any = None
-    for axis, size in enumerate(shape):
-        if size == 1:
-            pattern = before
-        else:
-            pattern = tuple(_size(own, axis - len(shape)) == size for own in shapes)
-        if groups and (pattern == before or before is None):
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-        before = pattern
-    return groups
+    patterns = [
+        None if size == 1 else tuple(_size(own, axis - len(shape)) == size for own in shapes)
+        for axis, size in enumerate(shape)
+    ]
+    last = next(filter(None, patterns), None)  # dimensions of size 1 go with those before them
+    return alike([last := pattern or last for pattern in patterns])
 
 
 def _size(shape: tuple[int, ...], axis: int) -> int:

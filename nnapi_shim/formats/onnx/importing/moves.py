@@ -1,12 +1,12 @@
 """Operators that move elements: shapes, transpositions, joining."""
 
-import itertools
 import math
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.merging import runs
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, common, merged
@@ -153,15 +153,9 @@ def _merged_for(
 ) -> tuple[Operand, tuple[int, ...]]:
     """The operand with axes merged that stay neighbours, and the permutation of the groups."""
     item = graph.value(name)
-    wide = [axis for axis in perm if item.shape[axis] != 1]
-    groups: list[list[int]] = []
     order = [axis for axis in range(item.rank) if item.shape[axis] != 1]
-    after = dict(itertools.pairwise(order))
-    for axis in wide:
-        if groups and after.get(groups[-1][-1]) == axis:
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
+    moved = runs([order.index(axis) for axis in perm if item.shape[axis] != 1])
+    groups = [[order[at] for at in run] for run in moved]
     if len(groups) > MOST_RANK:
         raise reason(
             f"it moves {len(groups)} groups of dimensions; NNAPI's TRANSPOSE takes {MOST_RANK}",

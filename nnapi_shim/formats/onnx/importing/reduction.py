@@ -7,6 +7,7 @@ import numpy as np
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.merging import alike
 from nnapi_shim.formats.importing.operations import NONE
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
@@ -104,18 +105,12 @@ _NOOP = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd")
 def _merged(graph: Importing, name: str, axes: Sequence[int]) -> tuple[Operand, list[int]]:
     """The operand with neighbouring axes merged that are reduced alike, and its axes."""
     shape = graph.value(name).shape
-    sizes: list[int] = []
-    reduced: list[bool] = []
-    for axis, size in enumerate(shape):
-        if reduced and reduced[-1] == (axis in axes):
-            sizes[-1] *= size
-        else:
-            sizes.append(size)
-            reduced.append(axis in axes)
-    if len(sizes) > MOST_RANK:
+    groups = alike(axis in axes for axis in range(len(shape)))
+    if len(groups) > MOST_RANK:
         raise reason(f"its input has {len(shape)} dimensions", "import.onnx.rank")
+    sizes = [math.prod(shape[axis] for axis in group) for group in groups]
     operand = graph.reshaped(graph.elements(name), sizes)
-    return operand, [at for at, is_reduced in enumerate(reduced) if is_reduced]
+    return operand, [at for at, group in enumerate(groups) if group[0] in axes]
 
 
 def _softmax(kind: str) -> Lowering:
