@@ -20,7 +20,7 @@ MOST_NESTED = 16
 
 def _if(graph: Importing, node: Node) -> None:
     """If; the branch of a constant condition takes its place."""
-    branches = [_graph_of(node, name) for name in ("then_branch", "else_branch")]
+    branches = [graph_of(node, name) for name in ("then_branch", "else_branch")]
     condition = graph.array(node.inputs[0])
     if condition is not None:
         if condition.size != 1:
@@ -43,7 +43,8 @@ def _if(graph: Importing, node: Node) -> None:
         graph.give(node, result, type, shape, at=at)
 
 
-def _graph_of(node: Node, name: str) -> Graph:
+def graph_of(node: Node, name: str) -> Graph:
+    """The graph of an attribute."""
     graph = node.attributes.get(name)
     if not isinstance(graph, Graph):
         raise reason(f"it has no {name}", "import.onnx.inner-graph")
@@ -52,14 +53,14 @@ def _graph_of(node: Node, name: str) -> Graph:
 
 def _inline(graph: Importing, inner: Graph, node: Node) -> None:
     """Lower the nodes of a graph in place of a node."""
-    with _Deeper(graph):
+    with Deeper(graph):
         for name, item in inner.constants.items():
             graph.values[name] = constant_value(name, item)
         graph.lower_all(inner.nodes)
-        _give_names(graph, node, [item.name for item in inner.outputs])
+        give_names(graph, node, [item.name for item in inner.outputs])
 
 
-def _give_names(graph: Importing, node: Node, names: Sequence[str]) -> None:
+def give_names(graph: Importing, node: Node, names: Sequence[str]) -> None:
     """Make values, by name, the outputs of a node."""
     for name, result in zip(node.outputs, names, strict=False):
         if name:
@@ -72,7 +73,7 @@ def _deeper(depth: int) -> int:
     return depth + 1
 
 
-class _Deeper:
+class Deeper:
     """Counts the nesting."""
 
     def __init__(self, graph: Importing) -> None:
@@ -161,16 +162,12 @@ class _Inner:
             self.operands.append(self.importing.output(name))
 
 
-def _loop(graph: Importing, node: Node) -> None:
+def loop(graph: Importing, node: Node) -> None:
     """Loop as WHILE: its variables, the number of the iteration, whether it goes on."""
-    body = _graph_of(node, "body")
+    body = graph_of(node, "body")
     names = node.inputs[2:]
-    if len(body.inputs) != 2 + len(names) or len(body.outputs) < 1 + len(names):
+    if len(body.inputs) != 2 + len(names) or len(body.outputs) != 1 + len(names):
         raise reason("its body has another number of variables", "import.onnx.loop.variables")
-    if len(body.outputs) > 1 + len(names):
-        raise reason(
-            "it stacks results of its iterations, which WHILE does not", "import.onnx.loop.scan"
-        )
     if not names:
         raise reason("it has no variables", "import.onnx.loop.variables")
     starts = [graph.value(name) for name in names]
@@ -247,27 +244,43 @@ def call(graph: Importing, node: Node, function: Function) -> None:
     """Lower the nodes of a function in place of a node."""
     if any(isinstance(value, Graph) for value in node.attributes.values()):
         raise reason("it passes a graph to a function", "import.onnx.function.graph")
-    prefix = graph.fresh()
-    names = {"": ""}
-    for at, name in enumerate(function.inputs):
-        names[name] = node.inputs[at] if at < len(node.inputs) else ""
+    given = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
+    names = dict(zip(function.inputs, given, strict=False))
     attributes = {**function.defaults, **node.attributes}
-    nodes = []
-    for item in function.nodes:
+    results = lower_renamed(graph, function.nodes, names, function.outputs, attributes)
+    give_names(graph, node, results)
+
+
+def lower_renamed(
+    graph: Importing,
+    nodes: Iterable[Node],
+    names: dict[str, str],
+    outputs: Iterable[str],
+    attributes: Mapping[str, Any],
+) -> list[str]:
+    """Lower nodes with new names for their outputs; returns the new names of `outputs`.
+
+    names: name in the nodes -> name in the graph; others stay. attributes: those that the nodes
+    refer to.
+    """
+    prefix = graph.fresh()
+    names[""] = ""
+    renamed = []
+    for item in nodes:
         for name in item.outputs:
             names.setdefault(name, f"{prefix}/{name}")
         if any(isinstance(value, Graph) for value in item.attributes.values()):
             raise reason("its definition has inner graphs", "import.onnx.function.graph")
-        nodes.append(
+        renamed.append(
             item._replace(
                 inputs=tuple(names.get(name, name) for name in item.inputs),
                 outputs=tuple(names[name] for name in item.outputs),
                 attributes=_resolved(item.attributes, attributes),
             )
         )
-    with _Deeper(graph):
-        graph.lower_all(nodes)
-        _give_names(graph, node, [names[result] for result in function.outputs])
+    with Deeper(graph):
+        graph.lower_all(renamed)
+    return [names.get(name, name) for name in outputs]
 
 
 def _resolved(own: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,4 +293,4 @@ def _resolved(own: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str
     return resolved
 
 
-LOWERINGS: dict[str, Lowering] = {"If": _if, "Loop": _loop}
+LOWERINGS: dict[str, Lowering] = {"If": _if}
