@@ -18,12 +18,12 @@ from nnapi_shim.cli.arguments import (
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
+    present,
     progress,
     require_json,
     spans,
     write,
     write_data,
-    write_json,
     write_table,
 )
 from nnapi_shim.units import count, duration, rate, rounded, size
@@ -104,7 +104,7 @@ def bench(
     require_json(as_json, force)
     earlier = None if before is None else saved(before)
     if earlier is not None and Path(model).suffix == ".json":
-        _finish(against(earlier, saved(model)), as_json, force)
+        present(against(earlier, saved(model)), as_json, force, _show_change)
         return
     require_drawable(picture, force)
     with progress() as tell:
@@ -124,7 +124,7 @@ def bench(
         )
     draw(report, picture, force)
     if earlier is not None:
-        _finish(against(earlier, report.to_json()), as_json, force)
+        present(against(earlier, report.to_json()), as_json, force, _show_change)
     elif as_json:
         write_data(report.to_json(samples), as_json, force)
     else:
@@ -143,11 +143,8 @@ def _numbers(option: str, text: str) -> list[int]:
         ) from None
 
 
-def _finish(report: "Against", as_json: str | None, force: bool) -> None:
-    """Write the comparison of two runs."""
-    if as_json:
-        write_json(report, as_json, force)
-        return
+def _show_change(report: "Against") -> None:
+    """The comparison of two runs."""
     if report.model_before != report.model_after:
         write(f"models: {report.model_before} before, {report.model_after} after")
     for name, (old, new) in report.differing.items():

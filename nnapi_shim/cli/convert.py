@@ -1,13 +1,16 @@
 """`nnapi-shim convert`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nnapi_shim.cli.arguments import Force, ModelPath
-from nnapi_shim.cli.output import AsJson, require_json, write, write_json
+from nnapi_shim.cli.output import AsJson, present, require_json, write
 from nnapi_shim.units import count, size
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.convert import Converted
 
 
 def convert(
@@ -32,9 +35,9 @@ def convert(
     from nnapi_shim.tools.convert import convert as make
 
     require_json(as_json, force)
-    converted = make(model, output, force)
-    if as_json:
-        write_json(converted, as_json, force)
-    else:
-        operations = count(converted.operations, "operation")
-        write(f"{converted.path}: {operations}, {size(converted.bytes)}")
+    present(make(model, output, force), as_json, force, _show)
+
+
+def _show(converted: "Converted") -> None:
+    operations = count(converted.operations, "operation")
+    write(f"{converted.path}: {operations}, {size(converted.bytes)}")

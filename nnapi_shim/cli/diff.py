@@ -1,6 +1,5 @@
 """`nnapi-shim diff`."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,18 +22,18 @@ from nnapi_shim.cli.arguments import (
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
+    present,
     progress,
     require_json,
     shortened,
     write,
-    write_json,
     write_table,
 )
 from nnapi_shim.units import percent, rounded
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
-    from nnapi_shim.tools.inputs import Picture
+    from nnapi_shim.tools.quantization_error import QuantizationErrors
 
 DIFFERENT = 1
 """Exit code if results differ."""
@@ -88,12 +87,22 @@ def diff(
     from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.diff import diff as find
     from nnapi_shim.tools.inputs import Picture
+    from nnapi_shim.tools.quantization_error import quantization_error
 
     require_json(as_json, force)
     if float_model is not None:
-        _show_quantization(
-            model, float_model, names(device), inputs or (), Picture(resize), seed, as_json, force
+        devices = names(device) or [BUILT_IN[0]]
+        if len(devices) != 1:
+            raise typer.BadParameter("--float compares on one device; --device names several")
+        errors = quantization_error(
+            model,
+            float_model,
+            inputs or (),
+            device=devices[0],
+            picture=Picture(resize),
+            seed=seed,
         )
+        present(errors, as_json, force, _show_quantization)
         return
     a, b = two_devices(device)
     require_drawable(picture, force)
@@ -110,52 +119,16 @@ def diff(
             progress=tell,
         )
     draw(report, picture, force)
-    if as_json:
-        write_json(report, as_json, force)
-    else:
-        _show(report)
+    present(report, as_json, force, _show)
     if not report.is_same:
         raise typer.Exit(DIFFERENT)
 
 
-def _show_quantization(
-    model: str,
-    float_model: str,
-    devices: list[str] | None,
-    inputs: Sequence[str],
-    picture: "Picture",
-    seed: int,
-    as_json: str | None,
-    force: bool,
-) -> None:
+def _show_quantization(report: "QuantizationErrors") -> None:
     """The quantization error of each operation."""
-    from nnapi_shim.tools.quantization_error import quantization_error
-
-    if devices is not None and len(devices) != 1:
-        raise typer.BadParameter("--float compares on one device; --device names several")
-    report = quantization_error(
-        model,
-        float_model,
-        inputs,
-        device=devices[0] if devices else BUILT_IN[0],
-        picture=picture,
-        seed=seed,
-    )
-    if as_json:
-        write_json(report, as_json, force)
-        return
     write_table(
-        (
-            ">#",
-            ">float #",
-            "operation",
-            "output",
-            ">largest",
-            ">mean",
-            ">steps",
-            ">SQNR",
-            ">clipped",
-        ),
+        (">#", ">float #", "operation", "output", ">largest", ">mean")
+        + (">steps", ">SQNR", ">clipped"),
         [
             (
                 item.number,

@@ -1,6 +1,6 @@
 """`nnapi-shim explain`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,10 +8,10 @@ import typer
 from nnapi_shim.cli.arguments import FAST, Devices, Force, Preference, names
 from nnapi_shim.cli.output import (
     AsJson,
+    present,
     shortened,
     spans,
     write,
-    write_json,
     write_table,
 )
 from nnapi_shim.units import count, size
@@ -49,26 +49,16 @@ def explain(
     from nnapi_shim.tools.operation_info import described
 
     if what.isidentifier() and not Path(what).exists():  # files have suffixes
-        operation = described(what)
-        if as_json:
-            write_json(operation, as_json, force)
-        else:
-            _show_operation(operation)
+        present(described(what), as_json, force, _show_operation)
         return
     from nnapi_shim.tools.explain import explain as find
 
-    explanation = find(what, names(devices), preference=preference)
-    if as_json:
-        write_json(explanation, as_json, force)
-    else:
-        _show(explanation)
+    present(find(what, names(devices), preference=preference), as_json, force, _show)
 
 
 def _show(explanation: "Explanation") -> None:
-    operations, steps = (
-        count(len(explanation.operations), "operation"),
-        count(len(explanation.steps), "step"),
-    )
+    steps = count(len(explanation.steps), "step")
+    operations = count(len(explanation.operations), "operation")
     write(f"{operations}, {steps}: {explanation.decision}")
     if explanation.problem:
         write(f"cannot be compiled: {explanation.problem}")
@@ -94,25 +84,19 @@ def _show(explanation: "Explanation") -> None:
         ],
     )
     for name in explanation.devices:
-        lines = list(_not_on(name, explanation))
-        if lines:
-            write()
-            write(f"not on {name}:")
-            for line in lines:
-                write(f"  {line}")
-    if explanation.passes:
-        write()
-        write("passes of nnapi-cpu:")
-        for rewrite in explanation.passes:
-            write(f"  {rewrite.what} ({rewrite.name})")
-    newer = list(_newer(explanation))
-    if newer:
-        write()
-        write("newer than feature level 1:")
-        for line in newer:
-            write(f"  {line}")
+        _list(f"not on {name}", _not_on(name, explanation))
+    _list("passes of nnapi-cpu", (f"{item.what} ({item.name})" for item in explanation.passes))
+    _list("newer than feature level 1", _newer(explanation))
     if len(explanation.steps) > 1:
         _show_steps(explanation)
+
+
+def _list(title: str, lines: Iterable[str]) -> None:
+    """Lines under a title, if there are any."""
+    for number, line in enumerate(lines):
+        if not number:
+            write(f"\n{title}:")
+        write(f"  {line}")
 
 
 def _not_on(device: str, explanation: "Explanation") -> Iterator[str]:
@@ -212,8 +196,4 @@ def _show_operation(description: "Described") -> None:
         ("BAD_DATA when it is added, unless", description.rules),
         ("OP_FAILED when it is run, unless", description.checks),
     ):
-        if sentences:
-            write()
-            write(f"{title}:")
-            for text in sentences:
-                write(f"  - {text}")
+        _list(title, (f"- {text}" for text in sentences))

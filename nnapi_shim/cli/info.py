@@ -7,7 +7,7 @@ import typer
 
 from nnapi_shim.cli import completion
 from nnapi_shim.cli.arguments import Force
-from nnapi_shim.cli.output import AsJson, write, write_json, write_table
+from nnapi_shim.cli.output import AsJson, present, write, write_table
 from nnapi_shim.tools.info import Info, SettingInfo
 
 
@@ -33,13 +33,12 @@ def info(
     report = find()
     if setting:
         report = replace(report, settings=_chosen(report, setting))
-    if as_json:
-        write_json(report, as_json, force)
-    elif setting:
-        for item in report.settings:
-            write(f"{item.name} = {item.value!r} ({item.origin})\n  {item.meaning}")
-    else:
-        _show(report)
+    present(report, as_json, force, _show_settings if setting else _show)
+
+
+def _show_settings(report: Info) -> None:
+    for item in report.settings:
+        write(f"{item.name} = {item.value!r} ({item.origin})\n  {item.meaning}")
 
 
 def _chosen(report: Info, names: list[str]) -> tuple[SettingInfo, ...]:

@@ -1,10 +1,15 @@
 """`nnapi-shim lint`."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from nnapi_shim.cli.arguments import Force, ModelPath
-from nnapi_shim.cli.output import AsJson, write, write_json
+from nnapi_shim.cli.output import AsJson, present, write
 from nnapi_shim.units import count
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.lint import Lint
 
 PROBLEMS = 1
 """Exit code if there are errors."""
@@ -20,14 +25,15 @@ def lint(model: ModelPath, as_json: AsJson = None, force: Force = False) -> None
     from nnapi_shim.tools.lint import lint as find
 
     report = find(model)
-    if as_json:
-        write_json(report, as_json, force)
-    else:
-        for item in report.findings:
-            code = f"{item.code.name}: " if item.code is not None else ""
-            rule = f" [{item.rule}]" if item.rule else ""
-            write(f"{item.severity}: {code}{item.message}{rule}")
-        warnings = len(report.findings) - report.errors
-        write(f"{count(report.errors, 'error')}, {count(warnings, 'warning')}")
+    present(report, as_json, force, _show)
     if report.errors:
         raise typer.Exit(PROBLEMS)
+
+
+def _show(report: "Lint") -> None:
+    for item in report.findings:
+        code = f"{item.code.name}: " if item.code is not None else ""
+        rule = f" [{item.rule}]" if item.rule else ""
+        write(f"{item.severity}: {code}{item.message}{rule}")
+    warnings = len(report.findings) - report.errors
+    write(f"{count(report.errors, 'error')}, {count(warnings, 'warning')}")

@@ -6,16 +6,18 @@ If stdout is not a terminal, text is plain: no colours, no frames, no wrapped li
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from nnapi_shim.log import one_line
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.units import number
+
+R = TypeVar("R", bound=Report)
 
 AsJson = Annotated[
     str | None,
@@ -86,6 +88,14 @@ def require_json(file: str | None, force: bool) -> None:
 def write_json(report: Report, file: str, force: bool = False) -> None:
     """Write a report as JSON to stdout or to a file."""
     write_data(report.to_json(), file, force)
+
+
+def present(report: R, file: str | None, force: bool, show: Callable[[R], object]) -> None:
+    """Write a report as JSON if --json is given, else as `show` does."""
+    if file:
+        write_json(report, file, force)
+    else:
+        show(report)
 
 
 def write_data(data: dict[str, Any], file: str, force: bool = False) -> None:

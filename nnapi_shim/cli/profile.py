@@ -18,10 +18,10 @@ from nnapi_shim.cli.arguments import (
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
+    present,
     progress,
     require_json,
     write,
-    write_json,
     write_table,
 )
 from nnapi_shim.units import count, duration, percent, rate, rounded
@@ -86,10 +86,7 @@ def profile(
     if trace is not None:
         report.save_trace(trace, force)
     draw(report, picture, force)
-    if as_json:
-        write_json(report, as_json, force)
-    else:
-        _show(report, steps, top)
+    present(report, as_json, force, lambda report: _show(report, steps, top))
 
 
 def _show(report: "Profile", steps: bool, top: int) -> None:
@@ -116,20 +113,10 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
                 ("", f"  {step.kernel or step.where}", step.device, duration(step.seconds))
                 for step in item.steps
             ]
-    width = 9
     write_table(
-        (
-            ">#",
-            "operation",
-            "device",
-            ">time",
-            ">share",
-            ">arithmetic",
-            ">GB/s",
-            ">of peak",
-            "bound",
-        ),
-        [(*row, *[""] * (width - len(row))) for row in rows],
+        (">#", "operation", "device", ">time", ">share", ">arithmetic", ">GB/s")
+        + (">of peak", "bound"),
+        [(*row, *[""] * 9)[:9] for row in rows],
     )
     write()
     write_table(
@@ -142,12 +129,14 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
 
 
 def _row(item: "OperationProfile") -> tuple[object, ...]:
+    from nnapi_shim.tools.observed_run import time_text
+
     nearest = max(item.of_peak_flops or 0.0, item.of_peak_bytes or 0.0)
     return (
         item.number,
         item.name,
         item.device,
-        _time(item),
+        time_text(item),
         percent(item.share),
         _arithmetic(item),
         _giga(item.bytes_per_second),
@@ -160,12 +149,6 @@ def _arithmetic(item: "OperationProfile") -> str:
     if item.flops_per_second is None:
         return ""
     return f"{_giga(item.flops_per_second)} {'GOP/s' if item.is_integer else 'GFLOP/s'}"
-
-
-def _time(item: "OperationProfile") -> str:
-    if item.fused_into is not None:
-        return f"fused into {item.fused_into}"
-    return "not seen" if item.seconds is None else duration(item.seconds)
 
 
 def _giga(value: float | None) -> str:

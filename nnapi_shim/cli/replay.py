@@ -9,10 +9,10 @@ from nnapi_shim.cli import completion
 from nnapi_shim.cli.arguments import Force
 from nnapi_shim.cli.output import (
     AsJson,
+    present,
     progress,
     require_json,
     write,
-    write_json,
     write_table,
 )
 from nnapi_shim.units import count
@@ -70,10 +70,7 @@ def replay(
     require_json(as_json, force)
     with progress() as tell:
         report = repeat(capture, device, last=last, progress=tell)
-    if as_json:
-        write_json(report, as_json, force)
-    else:
-        _show(report, last)
+    present(report, as_json, force, lambda report: _show(report, last))
     if report.differences or (report.calls and not report.repeated):
         raise typer.Exit(DIFFERENT)
 

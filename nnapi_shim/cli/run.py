@@ -17,7 +17,7 @@ from nnapi_shim.cli.arguments import (
     StepTolerance,
     names,
 )
-from nnapi_shim.cli.output import AsJson, require_json, write, write_json, write_table
+from nnapi_shim.cli.output import AsJson, present, require_json, write, write_table
 from nnapi_shim.units import count, duration, number
 
 if TYPE_CHECKING:
@@ -113,10 +113,7 @@ def run(
     )
     if output is not None:
         result.save(output, force)
-    if as_json:
-        write_json(result, as_json, force)
-    else:
-        _show(result)
+    present(result, as_json, force, _show)
     if not result.is_as_expected:
         raise typer.Exit(DIFFERENT)
 

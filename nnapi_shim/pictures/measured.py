@@ -3,6 +3,7 @@
 from nnapi_shim.pictures.shades import MICROSECONDS, Shades
 from nnapi_shim.tools.diff import Diff
 from nnapi_shim.tools.explain import Explanation
+from nnapi_shim.tools.observed_run import times_and_notes
 from nnapi_shim.tools.profile import Profile
 
 
@@ -27,16 +28,7 @@ def times(profile: Profile) -> Shades:
     """The time of each operation; white if it cannot be observed, or if another operation does
     its work.
     """
-    fused = {
-        item.number: f"fused into {item.fused_into}"
-        for item in profile.operations
-        if item.fused_into is not None
-    }
-    microseconds = {
-        item.number: item.seconds * 1e6
-        for item in profile.operations
-        if item.seconds is not None and item.number not in fused
-    }
+    microseconds, fused = times_and_notes(profile.operations)
     return Shades("time", "time in a run", MICROSECONDS, microseconds, fused)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from nnapi_shim.errors import bad_data
-from nnapi_shim.pictures.shades import INK
+from nnapi_shim.pictures.shades import INK, gradient
 
 LARGEST = 1 << 28
 """The largest number of pixels."""
@@ -82,15 +82,15 @@ class _Painter:
         x, y = x + float(element.get("x", 0)), y + float(element.get("y", 0))
         box = [self.scale * value for value in (x, y, x + width, y + height)]
         fill = style.get("fill", "")
-        gradient = self.gradients.get(fill.removeprefix("url(#").removesuffix(")"))
+        stops = self.gradients.get(fill.removeprefix("url(#").removesuffix(")"))
         outline, line = style.get("stroke"), max(1, round(self.scale))
-        if gradient is None:
+        if stops is None:
             radius = float(element.get("rx", 0)) * self.scale
             self.draw.rounded_rectangle(box, radius, fill or None, outline, line)
             return
         for column in range(int(box[0]), int(box[2])):
             share = (column - box[0]) / max(box[2] - box[0], 1.0)
-            self.draw.line([column, box[1], column, box[3]], _mixed(gradient, share))
+            self.draw.line([column, box[1], column, box[3]], gradient(share, stops))
         self.draw.rectangle(box, None, outline, line)
 
     def path(self, element: Any, x: float, y: float, style: dict[str, str]) -> None:
@@ -164,13 +164,3 @@ def _curve(control: list[Point]) -> list[Point]:
             ]
         result.append(level[0])
     return result
-
-
-def _mixed(stops: list[tuple[float, str]], share: float) -> str:
-    """The colour of a gradient at a share of its width."""
-    for (low, first), (high, last) in pairwise(stops):
-        if share <= high:
-            at = (share - low) / (high - low)
-            parts = zip(bytes.fromhex(first[1:]), bytes.fromhex(last[1:]), strict=True)
-            return "#" + "".join(f"{round(a + (b - a) * at):02x}" for a, b in parts)
-    return stops[-1][1]

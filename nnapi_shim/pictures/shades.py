@@ -5,7 +5,7 @@ safe for colour-blind people, and black text is readable on all of them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -95,18 +95,12 @@ class Shades:
         return f"{number(value, 3)} {self.unit}".rstrip()
 
 
-def gradient(share: float) -> str:
+def gradient(share: float, stops: Sequence[tuple[float, str]] = GRADIENT) -> str:
     """The colour of a share of the range, from 0 to 1."""
     share = min(max(share, 0.0), 1.0)
-    for (low, first), (high, last) in pairwise(GRADIENT):
+    for (low, first), (high, last) in pairwise(stops):
         if share <= high:
             at = (share - low) / (high - low)
-            mixed = (
-                round(a + (b - a) * at) for a, b in zip(_parts(first), _parts(last), strict=True)
-            )
-            return "#" + "".join(f"{part:02x}" for part in mixed)
-    return GRADIENT[-1][1]
-
-
-def _parts(colour: str) -> tuple[int, ...]:
-    return tuple(bytes.fromhex(colour[1:]))
+            parts = zip(bytes.fromhex(first[1:]), bytes.fromhex(last[1:]), strict=True)
+            return "#" + "".join(f"{round(a + (b - a) * at):02x}" for a, b in parts)
+    return stops[-1][1]

@@ -23,7 +23,7 @@ from nnapi_shim.settings import THREADS
 from nnapi_shim.tools.bench_report import Arithmetic, Bench, Conditions, Measured, Memory
 from nnapi_shim.tools.bench_rounds import at_once, compared, in_turns
 from nnapi_shim.tools.info import processor
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.inputs import Picture, read_or_made_up
 from nnapi_shim.tools.latency import calls_within, latency, no_collection, timed
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.peers import import_of, peer
@@ -136,11 +136,7 @@ class _Start:
         self.compile_seconds = perf_counter() - began
         self.compiled_bytes = _resident()
         self.model = model
-        self.arrays = (
-            read_inputs(self.compilation, inputs, picture)
-            if inputs
-            else made_up(self.compilation.inputs, seed)
-        )
+        self.arrays = read_or_made_up(self.compilation, inputs, picture, seed)
         self.values = all_inputs(model, self.compilation, self.arrays)
         began = perf_counter()
         self.call, self.results = bound(self.compilation, self.values)

@@ -1,20 +1,20 @@
 """Comparison of two devices: the outputs of every operation."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import chosen
 from nnapi_shim.api.model import Model
-from nnapi_shim.api.view import OperandView
+from nnapi_shim.api.view import OperandView, OperationView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.runtime.slicing import Slice, with_parameters
 from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.inputs import Picture, read_or_made_up
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
@@ -34,6 +34,12 @@ class OperandDiff:
     is_model_output: bool
     difference: Difference | None
     problem: str = ""
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether a difference was found."""
+        found = self.difference
+        return found is not None and bool(found.differing or found.problem)
 
     @property
     def is_beyond(self) -> bool:
@@ -96,7 +102,7 @@ def diff(
     model = model_of(source)
     chosen([a, b])
     on_a = Compilation(model, a)
-    arrays = read_inputs(on_a, inputs, picture) if inputs else made_up(on_a.inputs, seed)
+    arrays = read_or_made_up(on_a, inputs, picture, seed)
     count = 0 if not isolated else len(model.operations)
     progress(0, count + 2, f"all of it on {a}")
     values_a = on_a.intermediates(*arrays)
@@ -111,12 +117,6 @@ def diff(
         computed_b = {operand.index: values_b[operand] for operand in values_b}
         comparison = _along(model, computed_a, computed_b, tolerated)
         left_out = values_b.left_out
-    beyond = [at for at, item in enumerate(comparison) if item.is_beyond]
-    unequal = [
-        at
-        for at, item in enumerate(comparison)
-        if item.difference is not None and (item.difference.differing or item.difference.problem)
-    ]
     return Diff(
         name_of(source),
         a,
@@ -125,10 +125,15 @@ def diff(
         not inputs,
         tolerated,
         tuple(comparison),
-        beyond[0] if beyond else None,
-        unequal[0] if unequal else None,
+        _first(item.is_beyond for item in comparison),
+        _first(item.is_unequal for item in comparison),
         left_out,
     )
+
+
+def _first(flags: Iterable[bool]) -> int | None:
+    """The position of the first that holds."""
+    return next((at for at, holds in enumerate(flags) if holds), None)
 
 
 def _along(
@@ -138,20 +143,13 @@ def _along(
     tolerance: Tolerance,
 ) -> list[OperandDiff]:
     """Each device with its own values."""
+    both = (computed_a, computed_b)
     scales = _scales(model)
     return [
-        _compared(
-            number,
-            operation,
-            role,
-            operand,
-            scales[operand.index],
-            computed_a[operand.index],
-            computed_b[operand.index],
-            tolerance,
-        )
-        for number, operation, role, operand in _outputs(model)
-        if operand.index in computed_a and operand.index in computed_b
+        _compared(view, role, operand, scales, [side[operand.index] for side in both], tolerance)
+        for view in model.operations
+        for role, operand in zip(view.output_roles, view.outputs, strict=True)
+        if all(operand.index in side for side in both)
     ]
 
 
@@ -167,45 +165,18 @@ def _isolated(
 
     computed: the values of the whole model, which supply the inputs.
     """
-    drivers = chosen([a, b])
-    scales = _scales(model)
-    views = model.operations
+    drivers, scales, views = chosen([a, b]), _scales(model), model.operations
     result = []
     for position, part in enumerate(single_operations(model.finished)):
         view = views[position]
         progress(position + 2, len(views) + 2, view.name)
         if not can_be_run(part):
             continue
-        outputs, problem = _on_both(part, drivers, computed)
+        both, problem = _on_both(part, drivers, computed)
         for role, operand in zip(view.output_roles, view.outputs, strict=True):
-            if operand.index not in part.outputs:
-                continue
-            if problem:
-                result.append(
-                    OperandDiff(
-                        view.number,
-                        view.name,
-                        role,
-                        operand_info(operand),
-                        scales[operand.index],
-                        _is_model_output(operand),
-                        None,
-                        problem,
-                    )
-                )
-                continue
-            result.append(
-                _compared(
-                    view.number,
-                    view.name,
-                    role,
-                    operand,
-                    scales[operand.index],
-                    outputs[0][operand.index],
-                    outputs[1][operand.index],
-                    tolerance,
-                )
-            )
+            if operand.index in part.outputs:
+                values = [] if problem else [side[operand.index] for side in both]
+                result.append(_compared(view, role, operand, scales, values, tolerance, problem))
     return result
 
 
@@ -224,40 +195,29 @@ def _on_both(
     return outputs, ""
 
 
-def _outputs(model: Model) -> list[tuple[int, str, str, OperandView]]:
-    """Number and name of an operation, role and operand of each of its outputs."""
-    return [
-        (view.number, view.name, role, operand)
-        for view in model.operations
-        for role, operand in zip(view.output_roles, view.outputs, strict=True)
-    ]
-
-
 def _scales(model: Model) -> list[float]:
     """The scales of all operands; operations determine those of temporaries."""
     return [operand.scale for operand in with_parameters(model.finished.main)]
 
 
-def _is_model_output(operand: OperandView) -> bool:
-    return operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT
-
-
 def _compared(
-    number: int,
-    operation: str,
+    view: OperationView,
     role: str,
     operand: OperandView,
-    scale: float,
-    a: Array,
-    b: Array,
+    scales: Sequence[float],
+    values: Sequence[Array],
     tolerance: Tolerance,
+    problem: str = "",
 ) -> OperandDiff:
+    """The difference of the two values of an output; none if there is a problem."""
+    scale = scales[operand.index]
     return OperandDiff(
-        number,
-        operation,
+        view.number,
+        view.name,
         role,
         operand_info(operand),
         scale,
-        _is_model_output(operand),
-        difference(a, b, operand.type, scale, tolerance),
+        operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
+        None if problem else difference(values[0], values[1], operand.type, scale, tolerance),
+        problem,
     )

@@ -62,7 +62,7 @@ class InputFile:
         if self.kind in ("json", "csv"):
             array = _typed(array, argument, self.path)
         if not exactly:
-            return _quantized_if_real(array, argument)
+            return quantized_if_real(array, argument)
         return fitted(array, argument, self.path)
 
     def _of_numpy(self) -> Array | dict[str, Array]:
@@ -194,10 +194,11 @@ def fitted(array: Array, argument: Argument, what: str) -> Array:
             f"{what} has dimensions {list(array.shape)}; the input has {shown(declared)}",
             "tool.inputs.dimensions",
         )
-    return _quantized_if_real(array, argument)
+    return quantized_if_real(array, argument)
 
 
-def _quantized_if_real(array: Array, argument: Argument) -> Array:
+def quantized_if_real(array: Array, argument: Argument) -> Array:
+    """An array in the type of an input: real numbers for a quantized one are quantized."""
     is_real = array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE
     return quantized(array, argument) if is_real else array
 

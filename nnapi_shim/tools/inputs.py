@@ -78,6 +78,18 @@ def read_inputs(
     return [arrays[position] for position in range(len(arguments))]
 
 
+def read_or_made_up(
+    compilation: "Compilation | PartialCompilation",
+    files: Sequence[str | os.PathLike[str]],
+    how: Picture | None,
+    seed: int,
+) -> list[Array]:
+    """One array for each input: from files, or random without any."""
+    if files:
+        return read_inputs(compilation, files, how)
+    return made_up(compilation.inputs, seed)
+
+
 def read_outputs(
     compilation: "Compilation | PartialCompilation", path: str | os.PathLike[str]
 ) -> list[Array]:

@@ -1,8 +1,7 @@
 """Profile of a run: the time of each operation and of each step of a device."""
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from time import monotonic_ns
@@ -20,10 +19,16 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import is_known
 from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.fusion import fused_into
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.inputs import Picture, read_or_made_up
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
-from nnapi_shim.tools.observed_run import ObservedRun, trace_events
+from nnapi_shim.tools.observed_run import (
+    ObservedRun,
+    seconds_of,
+    steps_of,
+    trace_events,
+    write_trace,
+)
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.tools.work import Shapes, flops, is_integer, moved_bytes
@@ -119,9 +124,7 @@ class Profile(Report):
 
     def save_trace(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the trace; raises BAD_DATA if it cannot be written."""
-        from nnapi_shim.formats import output_file
-
-        output_file.write(path, json.dumps(self.trace()).encode(), overwrite)
+        write_trace(path, self.runs_seen, overwrite)
 
 
 def profile(
@@ -147,9 +150,7 @@ def profile(
     model = model_of(source)
     total = 2 * runs + warm_up
     compilation = Compilation(model, devices)
-    arrays = (
-        read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
-    )
+    arrays = read_or_made_up(compilation, inputs, picture, seed)
     values = tuple(all_inputs(model, compilation, arrays))
     unobserved = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     for done in range(warm_up):
@@ -217,16 +218,7 @@ class _Result:
         self.shapes = _shapes(model, compilation, arrays)
         explanation = explain(model, devices)
         self.device_of = {item.number: item.device for item in explanation.operations}
-        self.steps: dict[int, dict[tuple[str, str, str], list[list[int]]]] = {}
-        """Operation number -> step -> for each run the durations of its calls in ns."""
-        for at, run in enumerate(observed_runs):
-            for step in run.steps:
-                operations = step.operations
-                key = (step.device, step.kernel, step.where)
-                runs = self.steps.setdefault(
-                    operations[0].number if operations else -1, {}
-                ).setdefault(key, [[] for _ in observed_runs])
-                runs[at].append(step.ended_ns - step.started_ns)
+        self.steps = steps_of(observed_runs)
         rewrites = [(rewrite.name, rewrite.what) for rewrite in explanation.passes]
         self.fused = fused_into(rewrites, model.operations, self.steps.keys())
 
@@ -258,12 +250,7 @@ class _Result:
     def _seconds(self, view: OperationView) -> float | None:
         if not is_built_in(self.device_of[view.number]):
             return None
-        steps = self.steps.get(view.number, {})
-        each = [
-            sum(sum(runs[at]) for key, runs in steps.items() if _counts(key, steps))
-            for at in range(len(self.observed_runs))
-        ]
-        return median(each) / 1e9
+        return seconds_of(self.steps.get(view.number, ()))
 
     def _operation(
         self, view: OperationView, seconds: float | None, total: float
@@ -294,29 +281,22 @@ class _Result:
             of_bytes,
             bound,
             is_integer(view),
-            tuple(
-                StepProfile(
-                    device,
-                    kernel,
-                    where,
-                    max(map(len, runs)),
-                    median([sum(calls) for calls in runs]) / 1e9,
-                )
-                for (device, kernel, where), runs in self.steps.get(view.number, {}).items()
-            ),
+            _steps(self.steps.get(view.number, [])),
             self.fused.get(view.number),
         )
 
 
-def _counts(key: tuple[str, str, str], steps: Mapping[tuple[str, str, str], Any]) -> bool:
-    """Whether a step's time is not part of another's: on nnapi-reference the time of an IF or WHILE
-    includes its graphs.
-    """
-    device, _, where = key
-    if device == "nnapi-cpu":
-        return True
-    return not any(
-        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in steps
+def _steps(runs: Sequence[Sequence[ObservedStep]]) -> tuple[StepProfile, ...]:
+    """The steps of an operation; runs: those of each run."""
+    durations: dict[tuple[str, str, str], list[list[int]]] = {}
+    for at, steps in enumerate(runs):
+        for step in steps:
+            key = (step.device, step.kernel, step.where)
+            calls = durations.setdefault(key, [[] for _ in runs])
+            calls[at].append(step.ended_ns - step.started_ns)
+    return tuple(
+        StepProfile(*key, max(map(len, calls)), median([sum(each) for each in calls]) / 1e9)
+        for key, calls in durations.items()
     )
 
 

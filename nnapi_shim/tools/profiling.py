@@ -1,7 +1,6 @@
 """`with nnapi_shim.profile() as p:`: the time and memory of each operation that runs in a block."""
 
 import functools
-import json
 import os
 import resource
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,15 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.observing import ObservedStep, observed
 from nnapi_shim.errors import bad_state
 from nnapi_shim.tools.fusion import fused_into
-from nnapi_shim.tools.observed_run import ObservedRun, trace_events
+from nnapi_shim.tools.observed_run import (
+    ObservedRun,
+    seconds_of,
+    steps_of,
+    time_text,
+    times_and_notes,
+    trace_events,
+    write_trace,
+)
 from nnapi_shim.tools.operand_info import operand_info
 from nnapi_shim.tools.report import Report
 from nnapi_shim.units import count, duration, percent, size
@@ -135,12 +142,15 @@ class RunProfile:
 
     def trace(self) -> dict[str, Any]:
         """All runs as JSON trace events for Perfetto and Chrome."""
+        return trace_events(self._observed())
+
+    def _observed(self) -> list[ObservedRun]:
         runs = [run for ran in self._ran for run in ran.runs]
-        return trace_events(sorted(runs, key=lambda run: run.started_ns))
+        return sorted(runs, key=lambda run: run.started_ns)
 
     def save_trace(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the trace; raises BAD_DATA if it cannot be written."""
-        _write(path, json.dumps(self.trace()), overwrite)
+        write_trace(path, self._observed(), overwrite)
 
     def stacks(self) -> dict[tuple[str, ...], int]:
         """Model, operation, kernel -> nanoseconds in all runs."""
@@ -160,9 +170,11 @@ class RunProfile:
 
         Raises BAD_DATA if it cannot be written.
         """
+        from nnapi_shim.formats import output_file
+
         is_picture = os.fspath(path).endswith(".svg")
         text = drawing.draw_flames(self.stacks()) if is_picture else self.flame_graph()
-        _write(path, text, overwrite)
+        output_file.write(path, text.encode(), overwrite)
 
     def _repr_html_(self) -> str:
         """The pictures of the models, coloured by time."""
@@ -259,10 +271,7 @@ def _peak_bytes() -> int:
 def _model(number: int, ran: _Ran) -> ProfiledModel:
     compilation, runs = ran.compilation, ran.runs
     graph = compilation._graph
-    steps: dict[int, list[ObservedStep]] = {}
-    for step in (step for run in runs for step in run.steps):
-        if step.operations:
-            steps.setdefault(step.operations[0].number, []).append(step)
+    steps = steps_of(runs)
     is_closed = ran.runner.is_closed
     devices = {} if is_closed else compilation._devices()
     names = [] if is_closed else [device.name for device in ran.runner.runtime.devices]
@@ -270,40 +279,30 @@ def _model(number: int, ran: _Ran) -> ProfiledModel:
     if names == [CpuDevice.name]:
         texts = [(item.name, item.text) for item in rewrites(ran.runner.runtime.hal)]
         fused = fused_into(texts, graph.operations, steps.keys())
-    times = {view.number: _seconds(view.number, runs) for view in graph.operations}
+    times = {view.number: seconds_of(steps.get(view.number, ())) for view in graph.operations}
     total = sum(times.values())
     operations = tuple(
-        _operation(number, view, devices, steps.get(view.number, []), times, total, fused)
+        _operation(number, view, devices, steps.get(view.number, ()), times, total, fused)
         for view in graph.operations
     )
     run_seconds = median([run.ended_ns - run.started_ns for run in runs]) / 1e9
-    compilation.profiled = (run_seconds, _values(operations))
+    microseconds, fused_notes = times_and_notes(operations)
+    values = drawing.Values("time in a run", {**microseconds}, "\u00b5s", fused_notes)
+    compilation.profiled = (run_seconds, values)
     title = f"model {number} ({count(len(operations), 'operation')})"
     return ProfiledModel(number, title, tuple(names), len(runs), run_seconds, operations)
-
-
-def _seconds(number: int, runs: Sequence[ObservedRun]) -> float:
-    """The median time of an operation in a run; steps within others count once."""
-    sums = []
-    for run in runs:
-        mine = [s for s in run.steps if s.operations and s.operations[0].number == number]
-        inner = [s for s in mine if len(s.operations) > 1]
-        outer = [s for s in mine if len(s.operations) == 1]
-        # On nnapi-reference the time of an IF or WHILE includes its graphs.
-        counted = outer if outer and outer[0].device != CpuDevice.name else outer + inner
-        sums.append(sum(s.ended_ns - s.started_ns for s in counted))
-    return median(sums) / 1e9 if sums else 0.0
 
 
 def _operation(
     model: int,
     view: OperationView,
     devices: dict[int, str],
-    steps: Sequence[ObservedStep],
+    runs: Sequence[Sequence[ObservedStep]],
     times: dict[int, float],
     total: float,
     fused: dict[int, int],
 ) -> ProfiledOperation:
+    steps = [step for run in runs for step in run]
     device = devices.get(view.number, steps[0].device if steps else "")
     outputs = [operand_info(operand).bytes for operand in view.outputs]
     constants = [operand_info(o).bytes or 0 for o in view.inputs if o.is_constant]
@@ -321,20 +320,6 @@ def _operation(
         tuple(dict.fromkeys(step.kernel for step in steps if step.kernel)),
         fused.get(view.number),
     )
-
-
-def _values(operations: Sequence[ProfiledOperation]) -> drawing.Values:
-    fused = {
-        item.number: f"fused into {item.fused_into}"
-        for item in operations
-        if item.fused_into is not None
-    }
-    times: dict[int, float | str] = {
-        item.number: item.seconds * 1e6
-        for item in operations
-        if item.seconds is not None and item.number not in fused
-    }
-    return drawing.Values("time in a run", times, "\u00b5s", fused)
 
 
 _COLUMNS = ("#", "operation", "device", "calls", "time", "share", "results", "constants", "kernels")
@@ -355,24 +340,14 @@ def _table(model: ProfiledModel, top: int) -> Iterator[str]:
 
 
 def _row(item: ProfiledOperation) -> tuple[str, ...]:
-    if item.fused_into is not None:
-        time = f"fused into {item.fused_into}"
-    else:
-        time = "not seen" if item.seconds is None else duration(item.seconds)
     return (
         str(item.number),
         item.name,
         item.device,
         str(item.calls),
-        time,
+        time_text(item),
         percent(item.share),
         size(item.output_bytes),
         size(item.constant_bytes),
         ", ".join(item.kernels),
     )
-
-
-def _write(path: str | os.PathLike[str], text: str, overwrite: bool) -> None:
-    from nnapi_shim.formats import output_file
-
-    output_file.write(path, text.encode(), overwrite)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.intermediates import Intermediates
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import OperandView, OperationView
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hal.types import Operand
 from nnapi_shim.runtime.slicing import with_parameters
-from nnapi_shim.tools.inputs import Picture, made_up, quantized, read_inputs
+from nnapi_shim.tools.input_files import quantized_if_real
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.report import Report
 
@@ -89,9 +92,7 @@ def quantization_error(
     else:
         other_values = made_up(on_other.inputs, seed)
         values = [
-            quantized(value, argument)
-            if argument.type in QUANTIZED_RANGE and value.dtype.kind == "f"
-            else value
+            quantized_if_real(value, argument)
             for value, argument in zip(other_values, on_model.inputs, strict=True)
         ]
     pairs, unmatched, other_unmatched = _matched(model, other)
@@ -102,28 +103,16 @@ def quantization_error(
         )
     found, wanted = on_model.intermediates(*values), on_other.intermediates(*other_values)
     scales = with_parameters(model.finished.main)
-    errors = []
-    for view, float_view in pairs:
-        for role, operand, float_operand in zip(
-            view.output_roles, view.outputs, float_view.outputs, strict=False
-        ):
-            if operand in found and float_operand in wanted:
-                parameters = scales[operand.index]
-                error = _error(
-                    view,
-                    float_view,
-                    operand.name or role,
-                    _real(found[operand], operand, parameters.scale, parameters.zero_point),
-                    np.asarray(wanted[float_operand], np.float64),
-                    operand,
-                    (parameters.scale, parameters.zero_point),
-                )
-                errors += [error] if error else []
+    errors = [
+        _error(pair, operand.name or role, operand, scales[operand.index], values)
+        for pair in pairs
+        for role, operand, values in _outputs(*pair, found, wanted)
+    ]
     return QuantizationErrors(
         name_of(source),
         name_of(float_source),
         not inputs,
-        tuple(errors),
+        tuple(filter(None, errors)),
         unmatched,
         other_unmatched,
     )
@@ -151,32 +140,41 @@ def _matched(
     )
 
 
-def _real(array: Array, operand: OperandView, scale: float, zero_point: int) -> Array:
-    wide: Array = np.asarray(array, np.float64)
-    return (wide - zero_point) * scale if operand.type in QUANTIZED_RANGE and scale else wide
+def _outputs(
+    view: OperationView,
+    float_view: OperationView,
+    found: Intermediates,
+    wanted: Intermediates,
+) -> Iterator[tuple[str, OperandView, tuple[Array, Array]]]:
+    """Role, operand and both values of each output of a pair of operations."""
+    outputs = zip(view.output_roles, view.outputs, float_view.outputs, strict=False)
+    for role, operand, float_operand in outputs:
+        if operand in found and float_operand in wanted:
+            yield role, operand, (found[operand], wanted[float_operand])
 
 
 def _error(
-    view: OperationView,
-    float_view: OperationView,
+    pair: tuple[OperationView, OperationView],
     output: str,
-    found: Array,
-    wanted: Array,
     operand: OperandView,
-    parameters: tuple[float, int],
+    parameters: Operand,
+    values: tuple[Array, Array],
 ) -> OperationError | None:
     """The error of an output; None for values of other dimensions, or none at all."""
+    found, wanted = (np.asarray(value, np.float64) for value in values)
     if found.shape != wanted.shape or not found.size:
         return None
-    scale, zero_point = parameters
-    error = np.abs(found - wanted)
-    noise, signal = float((error**2).sum()), float((wanted**2).sum())
+    scale, zero_point = parameters.scale, parameters.zero_point
     is_quantized = operand.type in QUANTIZED_RANGE and scale > 0
     clipped = None
     if is_quantized:
+        found = (found - zero_point) * scale
         low, high = ((end - zero_point) * scale for end in QUANTIZED_RANGE[operand.type])
         outside = (wanted < low - scale / 2) | (wanted > high + scale / 2)
         clipped = float(outside.mean())
+    error = np.abs(found - wanted)
+    view, float_view = pair
+    noise, signal = float((error**2).sum()), float((wanted**2).sum())
     return OperationError(
         view.number,
         float_view.number,

@@ -17,7 +17,7 @@ from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
-from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, read_outputs, real
+from nnapi_shim.tools.inputs import Picture, read_or_made_up, read_outputs, real
 from nnapi_shim.tools.model_source import Source, model_of, name_of, partial_of
 from nnapi_shim.tools.report import Report
 
@@ -145,11 +145,7 @@ def run(
         compilation = model.compile(device)
         devices = compilation.devices
     compiled = perf_counter()
-    arrays = (
-        read_inputs(compilation, inputs, picture)
-        if inputs or not compilation.inputs
-        else made_up(compilation.inputs, seed)
-    )
+    arrays = read_or_made_up(compilation, inputs, picture, seed)
     ready = perf_counter()
     results = compilation.run(*arrays)
     ended = perf_counter()
@@ -159,7 +155,7 @@ def run(
         name_of(source),
         devices,
         tuple(
-            _argument(argument, name, array.shape)
+            ArgumentInfo(*_facts(argument, name, array))
             for argument, name, array in zip(
                 compilation.inputs, compilation.input_names, arrays, strict=True
             )
@@ -203,8 +199,10 @@ def read_labels(path: str | os.PathLike[str]) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def _argument(argument: Argument, name: str, shape: Sequence[int]) -> ArgumentInfo:
-    return ArgumentInfo(name, argument.type.name, tuple(shape), argument.scale, argument.zero_point)
+def _facts(
+    argument: Argument, name: str, array: Array
+) -> tuple[str, str, tuple[int, ...], float, int]:
+    return name, argument.type.name, array.shape, argument.scale, argument.zero_point
 
 
 def _values(
@@ -213,11 +211,7 @@ def _values(
     values = real(array, argument).astype(np.float64)
     some = values if values.size else None
     return OutputValues(
-        name,
-        argument.type.name,
-        array.shape,
-        argument.scale,
-        argument.zero_point,
+        *_facts(argument, name, array),
         None if some is None else float(some.min()),
         None if some is None else float(some.max()),
         None if some is None else float(some.mean()),

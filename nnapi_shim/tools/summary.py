@@ -1,5 +1,6 @@
 """Summary of a model as data, for programs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -80,15 +81,12 @@ def summary(source: Source) -> Summary:
                 numbers[id(inner)] = len(graphs)
                 graphs.append(inner)
         summaries.append(_graph(graph, numbers))
-    counts: dict[str, int] = {}
-    for graph in graphs:
-        for item in graph.operations:
-            counts[item.name] = counts.get(item.name, 0) + 1
+    counts = Counter(item.name for graph in graphs for item in graph.operations)
     return Summary(
         name_of(source),
         tuple(summaries),
-        counts,
-        sum(_bytes(operand) for graph in graphs for operand in graph.operands),
+        dict(counts),
+        sum(o.value.nbytes for graph in graphs for o in graph.operands if o.value is not None),
         model.finished.relax_computation_float32_to_float16,
         tuple((state.input, state.output) for state in model.carried),
     )
@@ -137,8 +135,3 @@ def _operand(operand: OperandView, numbers: Mapping[int, int]) -> OperandSummary
         None if value is None or value.size > MOST_VALUES else value.tolist(),
         None if inner is None else numbers[id(inner)],
     )
-
-
-def _bytes(operand: OperandView) -> int:
-    value = operand.value
-    return 0 if value is None else value.nbytes

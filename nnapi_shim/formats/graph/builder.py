@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.graph.tensor import Array, ExportGraph, Node, Tensor, constant
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.shapes import broadcast
@@ -19,6 +20,12 @@ HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
 
 class RefusedError(Exception):
     """The reason why the format cannot express an operation or one use of it."""
+
+
+Native = Callable[["Node"], bool]
+"""Whether the target operators take the tensors of a node."""
+Lower = Callable[[Any, "Node"], None]
+"""Emits the nodes of an operation."""
 
 
 class Rule(NamedTuple):
@@ -33,10 +40,47 @@ class Rule(NamedTuple):
     """
 
     target: str
-    lower: "Callable[[Any, Node], None] | None"
+    lower: Lower | None
     why: str = ""
-    native: "Callable[[Node], bool]" = lambda node: False
+    native: Native = lambda node: False
     dynamic: tuple[str, ...] = ()
+
+
+def anything(node: "Node") -> bool:
+    """Whether the target operators take the tensors of a node: all types."""
+    return True
+
+
+def in_float(node: "Node") -> bool:
+    """Whether the target operators take the tensors of a node: no quantized ones."""
+    return False
+
+
+def row(
+    kind: str,
+    *inputs: "str | Callable[[Node], Tensor]",
+    why: str = "",
+    native: Native = in_float,
+    dynamic: tuple[str, ...] = (),
+    **options: Any,
+) -> Rule:
+    """An operation that is one node of the format, with the outputs of the operation.
+
+    inputs: names of operands, by default all inputs, or functions that make them. options: name of
+        an option of the node -> name of the operand with its value, or the value.
+    """
+
+    def lower(b: "ExportBuilder", op: Node) -> None:
+        listed: list[Tensor | None] = []
+        for item in inputs or op.input_names:
+            value = getattr(op, item) if isinstance(item, str) else item(op)
+            is_number = item in dynamic or not (value is None or isinstance(value, Tensor | list))
+            value = b.integers(value) if is_number else value
+            listed += value if isinstance(value, list) else [value]
+        values = {k: getattr(op, v) if isinstance(v, str) else v for k, v in options.items()}
+        b.emit(kind, listed, op.outputs, **values)
+
+    return Rule(kind, lower, why, native, dynamic)
 
 
 class Emitted(NamedTuple):
@@ -48,14 +92,20 @@ class Emitted(NamedTuple):
     options: dict[str, Any]
 
 
+def _binary(kind: str) -> Callable[..., Tensor]:
+    return lambda b, x, y, out=None: b.binary(kind, x, y, out)
+
+
 class ExportBuilder:
     """Lowers the operations of a graph and collects the emitted nodes.
 
-    Subclasses define `rules`, `format` and the conversions `cast`, `dequantize` and `quantize`.
+    Subclasses define `rules`, `format`, `round` and the conversions from `cast` to `integers`.
     """
 
     rules: Mapping[str, Rule]
     format: str
+    round: str
+    """The operator that rounds to the nearest integer."""
 
     def __init__(self) -> None:
         self.emitted: list[Emitted] = []
@@ -155,20 +205,7 @@ class ExportBuilder:
             o.like(type=T.TENSOR_FLOAT32) if o.is_quantized or o.type in HALF else o
             for o in node.outputs
         ]
-        named = {**node.named, **changed}
-        repeated = [
-            name
-            for name, v in node.named.items()
-            if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)
-        ]
-        for name in repeated:
-            named[name] = outputs
-        inner = Node(node.kind, named, node.outputs, node.number)
-        if not repeated:
-            inner = inner.with_operands(outputs)
-        else:
-            inner.outputs = outputs
-        self.express(inner)
+        self.express(node.with_operands(outputs, **changed))
         for computed, expected in zip(outputs, node.outputs, strict=True):
             if computed is not expected:
                 self.store(computed, expected)
@@ -224,6 +261,24 @@ class ExportBuilder:
         """Convert float32 to quantized elements."""
         raise NotImplementedError
 
+    def integers(self, values: Any) -> Tensor:
+        """Sizes or indices as a constant, or a tensor of the model in their type."""
+        raise NotImplementedError
+
+    def dequantize_by_arithmetic(self, x: Tensor, out: Tensor) -> None:
+        """Convert elements of a type that the conversions of the format do not take."""
+        real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+        self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
+
+    def quantize_by_arithmetic(self, x: Tensor, out: Tensor) -> None:
+        """The other direction."""
+        steps = self.binary("DIV", x, out.scale)
+        rounded = steps.like()
+        self.emit(self.round, [steps], [rounded])
+        low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
+        moved = self.add(rounded, float(out.zero_point))
+        self.cast(self.binary("MINIMUM", self.binary("MAXIMUM", moved, low), high), out)
+
     # Helpers for decompositions
 
     def emit(
@@ -251,17 +306,9 @@ class ExportBuilder:
         fused = {} if kind in ("MAXIMUM", "MINIMUM") else {"activation": 0}
         return self.make(kind, out, input0=x, input1=y, **fused)
 
-    def add(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """X + y."""
-        return self.binary("ADD", x, y, out)
-
-    def sub(self, x: Any, y: Any, out: Tensor | None = None) -> Tensor:
-        """X - y."""
-        return self.binary("SUB", x, y, out)
-
-    def mul(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """X * y."""
-        return self.binary("MUL", x, y, out)
+    add = _binary("ADD")
+    sub = _binary("SUB")
+    mul = _binary("MUL")
 
     def unary(self, kind: str, x: Tensor, out: Tensor | None = None) -> Tensor:
         """EXP, LOGISTIC, TANH, RELU, SQRT and other operations without parameters."""
@@ -337,6 +384,22 @@ def known(t: Tensor, name: str) -> Dimensions:
     if not t.dimensions or 0 in t.dimensions[1:]:
         raise RefusedError(f"the dimensions of {name} after the first are not known, or one is 0")
     return t.dimensions
+
+
+def graph_inputs(node: Node) -> list[Tensor]:
+    """The inputs of the graphs of an IF or WHILE; raises RefusedError for an omitted one."""
+    inputs: list[Tensor] = node.inputs or []
+    if any(value is None for value in inputs):
+        raise RefusedError("an input of its graphs is omitted")
+    return inputs
+
+
+def pad_value(node: Node) -> Array:
+    """The value of PAD_V2 as an element of the input; that of a quantized tensor is stored."""
+    dtype = DTYPES[node.input.type]
+    if node.input.is_quantized:
+        return np.asarray(int(node.pad_value) & 255, np.uint8).view(dtype)
+    return np.asarray(node.pad_value, dtype)
 
 
 def with_size(b: ExportBuilder, node: Node, emit: Callable[[Tensor], object]) -> None:

@@ -116,11 +116,12 @@ class Node:
         """The same operation with other operands; `outputs` are bound to their names, too."""
         named = {**self.named, **changed}
         if outputs is not None:
-            named |= {
-                name: next(new for new, old in zip(outputs, self.outputs, strict=True) if old is v)
-                for name, v in self.named.items()
-                if isinstance(v, Tensor) and any(old is v for old in self.outputs)
-            }
+            new = {id(old): new for new, old in zip(outputs, self.outputs, strict=True)}
+            for name, value in self.named.items():
+                if isinstance(value, Tensor) and id(value) in new:
+                    named[name] = new[id(value)]
+                elif isinstance(value, list) and value and id(value[0]) in new:
+                    named[name] = outputs
         return Node(self.kind, named, self.outputs if outputs is None else outputs, self.number)
 
     @property

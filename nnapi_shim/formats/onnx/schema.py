@@ -75,6 +75,8 @@ DTYPES: dict[str, Any] = {
     "INT4": np.int8,
 }
 """Element type -> numpy type; the others cannot be read."""
+NAMES = {np.dtype(dtype): name for name, dtype in reversed(DTYPES.items())}
+"""Numpy type -> element type; of those with the same type the first."""
 
 DATA_FIELDS = {
     "FLOAT": "float_data",

@@ -1,6 +1,7 @@
 """A part of a graph that LiteRT runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,38 +44,34 @@ class LitertPart:
 
     def _give_up_delegate(self) -> None:
         self._is_plain, self._shapes = True, []
-        try:
+        with self._refusing():
             self._interpreter = self._ready()
-        except (RuntimeError, ValueError) as error:
-            raise self._refused(error) from None
 
-    def _refused(self, error: Exception) -> Exception:
-        message = " ".join(str(error).split())
-        return bad_data(
-            f"LiteRT refuses {self._part.operators[0]} or what follows it: {message}",
-            "import.tflite.litert-refuses",
-        )
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except (RuntimeError, ValueError) as error:
+            message = " ".join(str(error).split())
+            raise bad_data(
+                f"LiteRT refuses {self._part.operators[0]} or what follows it: {message}",
+                "import.tflite.litert-refuses",
+            ) from None
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the outputs of the part from `values`."""
         arrays = [self._given(index, values) for index in self._part.inputs]
-        try:
-            self._resize(arrays)
-        except (RuntimeError, ValueError) as error:
-            if self._is_plain:
-                raise self._refused(error) from None
-            self._give_up_delegate()  # as after a resize: states keep their last shapes
+        if not self._is_plain:
             try:
                 self._resize(arrays)
-            except (RuntimeError, ValueError) as again:
-                raise self._refused(again) from None
-        interpreter = self._interpreter
-        try:
+            except (RuntimeError, ValueError):
+                self._give_up_delegate()  # as after a resize: states keep their last shapes
+        with self._refusing():
+            self._resize(arrays)
+            interpreter = self._interpreter
             for detail, value in zip(interpreter.get_input_details(), arrays, strict=True):
                 interpreter.set_tensor(detail["index"], value)
             interpreter.invoke()
-        except (RuntimeError, ValueError) as error:
-            raise self._refused(error) from None
         details = interpreter.get_output_details()
         for index, detail in zip(self._part.outputs, details, strict=True):
             values[index] = interpreter.get_tensor(detail["index"])

@@ -12,8 +12,9 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation, unique_names
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.importing.reason import Reason
 from nnapi_shim.formats.tflite.file import File, FileGraph, Tensor
-from nnapi_shim.formats.tflite.importing.model import Names, Reason
+from nnapi_shim.formats.tflite.importing.model import Names
 from nnapi_shim.formats.tflite.importing.tensors import OPERAND_TYPES
 from nnapi_shim.formats.tflite.litert_part import LitertPart, converted, value_of
 from nnapi_shim.formats.tflite.parts import Part, parts_of

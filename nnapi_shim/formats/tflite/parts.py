@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
+from nnapi_shim.formats.importing.reason import Reason
 from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
-from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
+from nnapi_shim.formats.tflite.importing.model import Names, attempt
 
 VARIABLES = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
 """Operators on variables, which must be in one part."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.allocation import Room
+from nnapi_shim.formats.importing.allocation import Room
 from nnapi_shim.formats.tflite.checked import Reader
 from nnapi_shim.hints import NamedTuple
 

@@ -147,7 +147,8 @@ def _prepared(model: Any, inputs: list[Any], constants: bool) -> tuple[bytes, di
         return model.SerializeToString(), named
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
-    for name, value in list(named.items())[1:]:
+    is_loop = [node.op_type for node in model.graph.node] == ["Loop"]
+    for name, value in list(named.items())[:2] if is_loop else list(named.items())[1:]:
         if isinstance(value, np.ndarray):
             changed.graph.initializer.append(numpy_helper.from_array(value, name))
             del named[name]

@@ -108,6 +108,95 @@ def test_loop(count: int, is_constant: bool) -> None:
     equal(data, x, step, *([] if is_constant else [np.array(count)]))
 
 
+def _running_sums(more: str, outputs: int = 3, **limit: Any) -> bytes:
+    """A Loop that stacks running sums and the numbers of its iterations, and its first outputs."""
+    body = helper.make_graph(
+        [
+            node("Add", ["v", "step"], ["u"]),
+            node("Add", ["u", "half"], ["stacked"]),
+            node("Cast", ["i"], ["number"], to=FLOAT),
+            node("Less", ["i", "three"], ["first"]),
+            node("Identity", ["go"], ["always"]),
+        ],
+        "body",
+        [value("i", INT64, []), value("go", BOOL, []), value("v", FLOAT, [2])],
+        [value(more, BOOL, []), value("u", FLOAT, [2]), value("stacked", FLOAT, [2])]
+        + [value("number", FLOAT, [])],
+        initializer=[numbers("half", 0.5, 0.25), helper.make_tensor("three", INT64, [], [3])],
+    )
+    return file(
+        [node("Loop", ["m", "", "x"], ["z", "sums", "numbers" if outputs == 3 else ""], body=body)],
+        [value("x", FLOAT, [2]), value("step", FLOAT, [2]), *limit.get("inputs", ())],
+        [
+            value("z", FLOAT, [2]),
+            value("sums", FLOAT, [None, 2]),
+            value("numbers", FLOAT, [None]),
+        ][:outputs],
+        initializer=[helper.make_tensor("m", INT64, [], [n]) for n in limit.get("counts", ())],
+    )
+
+
+@pytest.mark.parametrize("more", ["always", "first"])
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_stacked_results_of_a_loop(more: str, count: int) -> None:
+    """Up to `count` iterations; four where the condition says so."""
+    x, step = np.array([0, 1], np.float32), np.array([0.5, 0.25], np.float32)
+    equal(_running_sums(more, counts=[count]), x, step)
+
+
+def test_an_omitted_stacked_result() -> None:
+    x, step = np.array([0, 1], np.float32), np.array([0.5, 0.25], np.float32)
+    all_three, two = (
+        nnapi_shim.Compilation(loaded(_running_sums("always", outputs, counts=[3]), None))
+        for outputs in (3, 2)
+    )
+    for result, wanted in zip(two.run(x, step), all_three.run(x, step)[:2], strict=True):
+        np.testing.assert_array_equal(result, wanted)
+
+
+def test_stacked_results_of_unknown_number() -> None:
+    with pytest.raises(NnapiError, match="whose number is no constant"):
+        loaded(_running_sums("always", inputs=[value("m", INT64, [])]), None)
+
+
+@pytest.mark.parametrize(("count", "message"), [(0, "no iterations"), (2000, "4096 operators")])
+def test_a_number_of_iterations_that_is_not_unrolled(count: int, message: str) -> None:
+    with pytest.raises(NnapiError, match=message):
+        loaded(_running_sums("always", counts=[count]), None)
+
+
+@pytest.mark.parametrize("is_reversed", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_scan(axis: int, is_reversed: int) -> None:
+    """Two inputs, of which one is read from its end, and a result that is stacked along an axis."""
+    body = helper.make_graph(
+        [
+            node("Mul", ["v", "a"], ["product"]),
+            node("Add", ["product", "b"], ["w"]),
+            node("Sub", ["w", "outer"], ["stacked"]),
+        ],
+        "body",
+        [value(name, FLOAT, [2]) for name in "vab"],
+        [value("w", FLOAT, [2]), value("stacked", FLOAT, [2])],
+    )
+    options = {
+        "num_scan_inputs": 2,
+        "scan_input_axes": [0, 1],
+        "scan_input_directions": [is_reversed, 0],
+        "scan_output_axes": [axis],
+        "scan_output_directions": [is_reversed],
+    }
+    data = file(
+        [node("Scan", ["x", "a", "b"], ["z", "all"], body=body, **options)],
+        [value("x", FLOAT, [2]), value("a", FLOAT, [3, 2]), value("b", FLOAT, [2, 3])]
+        + [value("outer", FLOAT, [2])],
+        [value("z", FLOAT, [2]), value("all", FLOAT, [None, None])],
+    )
+    random = np.random.default_rng(1)
+    shapes = ([2], [3, 2], [2, 3], [2])
+    equal(data, *(random.random(shape, np.float32) for shape in shapes))
+
+
 def test_a_function_of_the_file() -> None:
     opsets = [helper.make_opsetid("", 17)]
     scaled = helper.make_node("LeakyRelu", ["a"], ["b"])

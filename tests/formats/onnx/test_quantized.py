@@ -16,7 +16,6 @@ from onnxruntime import quantization as tools
 import nnapi_shim
 from tests.formats import peers
 
-RNG = np.random.default_rng(0)
 SHAPE = (1, 3, 32, 32)
 STEP = 1 / 255
 """Of the outputs of the SOFTMAX at the end."""
@@ -55,7 +54,8 @@ NODES = [
 
 class Pictures(tools.CalibrationDataReader):  # type: ignore[misc]
     def __init__(self) -> None:
-        self._left = iter([RNG.normal(size=SHAPE).astype(np.float32) for _ in range(4)])
+        rng = np.random.default_rng(1)  # not of the module: tests run in any order
+        self._left = iter([rng.normal(size=SHAPE).astype(np.float32) for _ in range(4)])
 
     def get_next(self) -> Any:
         picture = next(self._left, None)
@@ -64,7 +64,8 @@ class Pictures(tools.CalibrationDataReader):  # type: ignore[misc]
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: Any) -> Path:
-    values = {name: RNG.normal(size=shape) * 0.3 for name, shape in WEIGHTS.items()}
+    rng = np.random.default_rng(0)
+    values = {name: rng.normal(size=shape) * 0.3 for name, shape in WEIGHTS.items()}
     values["gain"] = np.abs(values["gain"]) + 0.5
     graph = helper.make_graph(
         NODES,

@@ -13,7 +13,7 @@ pytest.importorskip("ai_edge_litert")
 
 import nnapi_shim.formats.tflite
 from nnapi_shim import NnapiError
-from nnapi_shim.formats.tflite.allocation import ALWAYS, TIMES, Room
+from nnapi_shim.formats.importing.allocation import ALWAYS, TIMES, Room
 from tests.formats.tflite.building import Building, Spec
 from tests.formats.tflite.cases import F, f32, s8
 from tests.formats.tflite.running import model_of

@@ -14,7 +14,7 @@ pytest.importorskip("ai_edge_litert")
 from ai_edge_litert import schema_py_generated as schema
 
 from nnapi_shim import NnapiError
-from nnapi_shim.formats.tflite.allocation import Room
+from nnapi_shim.formats.importing.allocation import Room
 from nnapi_shim.formats.tflite.sparsity import Level, Sparsity, dense
 from tests.formats.tflite.building import Array, Building, Spec, code
 from tests.formats.tflite.cases import F, f32

@@ -1,11 +1,13 @@
 """Decompositions of operations on images and of rearrangements."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.shapes import Window, window
 
 
@@ -54,30 +56,25 @@ def l2_pool(b: ExportBuilder, op: Node) -> None:
     """The square root of the mean of squares."""
     squares = b.mul(op.input, op.input)
     mean = op.output.like()
-    b.express(
-        Node(
-            "AVERAGE_POOL_2D",
-            {
-                **{k: v for k, v in op.named.items() if k != "output"},
-                "input": squares,
-                "activation": 0,
-                "output": mean,
-            },
-            [mean],
-        )
-    )
+    named = {**op.named, "input": squares, "activation": 0, "output": mean}
+    b.express(Node("AVERAGE_POOL_2D", named, [mean]))
     b.activated(b.unary("SQRT", mean), op.activation, op.output)
+
+
+def _rearranged(
+    b: ExportBuilder, op: Node, x: Tensor, split: Dimensions, perm: Sequence[int], sizes: Dimensions
+) -> None:
+    """The elements in other dimensions, transposed."""
+    b.reshape(b.transpose(b.reshape(x, split), perm), sizes, op.output)
 
 
 def channel_shuffle(b: ExportBuilder, op: Node) -> None:
     """Transpose [.., groups, size / groups, ..]."""
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
-    before, after = sizes[:axis], sizes[axis + 1 :]
-    per_group = sizes[axis] // op.num_groups
-    left, right = int(np.prod(before)), int(np.prod(after))
-    split = b.reshape(op.input, (left, op.num_groups, per_group, right))
-    b.reshape(b.transpose(split, (0, 2, 1, 3)), sizes, op.output)
+    left, right = (int(np.prod(part)) for part in (sizes[:axis], sizes[axis + 1 :]))
+    split = (left, op.num_groups, sizes[axis] // op.num_groups, right)
+    _rearranged(b, op, op.input, split, (0, 2, 1, 3), sizes)
 
 
 def instance_normalization(b: ExportBuilder, op: Node) -> None:
@@ -137,18 +134,17 @@ def depth_to_space(b: ExportBuilder, op: Node) -> None:
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
     depth //= size * size
-    split = b.reshape(op.input, (n * h, w, size, size * depth))
-    moved = b.transpose(split, (0, 2, 1, 3))
-    b.reshape(moved, (n, h * size, w * size, depth), op.output)
+    sizes = (n, h * size, w * size, depth)
+    _rearranged(b, op, op.input, (n * h, w, size, size * depth), (0, 2, 1, 3), sizes)
 
 
 def space_to_depth(b: ExportBuilder, op: Node) -> None:
     """Transpose [n * h, block, w, block * depth]."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
-    split = b.reshape(op.input, (n * (h // size), size, w // size, size * depth))
-    moved = b.transpose(split, (0, 2, 1, 3))
-    b.reshape(moved, (n, h // size, w // size, depth * size * size), op.output)
+    split = (n * (h // size), size, w // size, size * depth)
+    sizes = (n, h // size, w // size, depth * size * size)
+    _rearranged(b, op, op.input, split, (0, 2, 1, 3), sizes)
 
 
 def batch_to_space(b: ExportBuilder, op: Node) -> None:
@@ -156,9 +152,8 @@ def batch_to_space(b: ExportBuilder, op: Node) -> None:
     batch, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
     n = batch // (rows * columns)
-    split = b.reshape(op.input, (rows, columns, n, h, w, depth))
-    moved = b.transpose(split, (2, 3, 0, 4, 1, 5))
-    b.reshape(moved, (n, h * rows, w * columns, depth), op.output)
+    sizes = (n, h * rows, w * columns, depth)
+    _rearranged(b, op, op.input, (rows, columns, n, h, w, depth), (2, 3, 0, 4, 1, 5), sizes)
 
 
 def space_to_batch(b: ExportBuilder, op: Node) -> None:
@@ -168,13 +163,12 @@ def space_to_batch(b: ExportBuilder, op: Node) -> None:
     top, bottom, left, right = op.paddings
     x = op.input
     if any(op.paddings):
-        sizes = (n, h + top + bottom, w + left + right, depth)
+        h, w = h + top + bottom, w + left + right
         paddings = (0, 0, *op.paddings, 0, 0)
-        x = b.make("PAD", x.like(sizes), input=x, paddings=paddings)
-        _, h, w, _ = sizes
-    split = b.reshape(x, (n, h // rows, rows, w // columns, columns, depth))
-    moved = b.transpose(split, (2, 4, 0, 1, 3, 5))
-    b.reshape(moved, (n * rows * columns, h // rows, w // columns, depth), op.output)
+        x = b.make("PAD", x.like((n, h, w, depth)), input=x, paddings=paddings)
+    split = (n, h // rows, rows, w // columns, columns, depth)
+    sizes = (n * rows * columns, h // rows, w // columns, depth)
+    _rearranged(b, op, x, split, (2, 4, 0, 1, 3, 5), sizes)
 
 
 def along_last(b: ExportBuilder, op: Node, axis: int, kind: str) -> None:

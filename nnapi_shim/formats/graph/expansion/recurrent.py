@@ -195,7 +195,8 @@ def bidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
     both, states = [], []
     for prefix in ("fw_", "bw_"):
         order = -1 if prefix == "bw_" else 1
-        weights, aux_weights = op.named[f"{prefix}weights"], op.named[f"{prefix}aux_weights"]
+        kinds = ("weights", "aux_weights", "recurrent_weights", "bias")
+        weights, aux_weights, recurrent, bias = (op.named[f"{prefix}{kind}"] for kind in kinds)
         is_aux = op.aux_input is not None
         source = op.aux_input if is_aux and aux_weights is None and order < 0 else op.input
         steps = _steps(b, source, time_major)[::order]
@@ -203,14 +204,7 @@ def bidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
         state, outputs = op.named[f"{prefix}hidden_state"], []
         for at, x in enumerate(steps):
             products = [(x, weights)] + ([(aux[at], aux_weights)] if aux else [])
-            state = _rnn_step(
-                b,
-                op,
-                products,
-                op.named[f"{prefix}recurrent_weights"],
-                op.named[f"{prefix}bias"],
-                state,
-            )
+            state = _rnn_step(b, op, products, recurrent, bias, state)
             outputs.append(state)
         both.append(outputs[::order])
         states.append((f"{prefix}hidden_state_out", state))
@@ -249,14 +243,8 @@ def svdf(b: ExportBuilder, op: Node) -> None:
         moved = constant(np.zeros((batch, filters, 1), np.float32))
     weights = b.reshape(op.weights_time, (1, filters, memory))
     products = b.reshape(b.mul(state, weights), (batch, filters // op.rank, op.rank * memory))
-    units = filters // op.rank
-    total = b.make(
-        "REDUCE_SUM",
-        Tensor(products.type, (batch, units)),
-        input=products,
-        axes=(2,),
-        keep_dims=False,
-    )
+    sums = Tensor(products.type, (batch, filters // op.rank))
+    total = b.make("REDUCE_SUM", sums, input=products, axes=(2,), keep_dims=False)
     if op.bias is not None:
         total = b.add(total, op.bias)
     b.activated(total, op.activation, op.output)
@@ -297,8 +285,7 @@ def quantized_lstm(b: ExportBuilder, op: Any) -> None:
         projection_bias=bias,
     )
     like: Any = SimpleNamespace(activation=4, cell_clip=op.cell_clip, proj_clip=op.projection_clip)
-    reals = (b.real(t) for t in (op.input, op.prev_output, op.prev_cell_state))
-    x, before, state = reals
+    x, before, state = real((op.input, op.prev_output, op.prev_cell_state))
     result, state = _step(b, like, floats, x, None, before, state)
     b.store(result, out)
     b.store(result, op.output_state_out)

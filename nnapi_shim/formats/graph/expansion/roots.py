@@ -6,6 +6,11 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
+def is_quantized(node: Node) -> bool:
+    """Whether the output is quantized."""
+    return bool(node.output.is_quantized)
+
+
 def quantized_rsqrt(b: ExportBuilder, op: Node) -> None:
     """RSQRT in float32; for 0 and negative inputs the largest value of the output type.
 

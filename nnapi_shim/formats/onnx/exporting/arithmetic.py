@@ -4,37 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.graph.builder import Rule, anything, row
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
-from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.formats.onnx.exporting.constants import raw
+from nnapi_shim.formats.graph.tensor import Node, constant
+from nnapi_shim.formats.onnx.exporting.constants import emit_activated, raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
-
-CLIPS = {2: (-1.0, 1.0), 3: (0.0, 6.0)}
-
-
-def clipped(b: Any, x: Tensor, low: float, high: float, out: Tensor) -> None:
-    """Clip to [low, high]."""
-    bounds = [raw(np.asarray(n, np.float32), T.TENSOR_FLOAT32) for n in (low, high)]
-    b.emit("Clip", [x, *bounds], [out])
-
-
-def activate(b: Any, x: Tensor, activation: int, out: Tensor) -> None:
-    """Apply a fused activation; code 0 copies."""
-    b.activated(x, activation, out)
 
 
 def fused(kind: str) -> Rule:
     """A binary operation with a fused activation."""
 
     def lower(b: Any, op: Node) -> None:
-        result = op.output if not op.activation else op.output.like()
-        b.emit(kind, [op.input0, op.input1], [result])
-        if op.activation:
-            activate(b, result, op.activation, op.output)
+        emit_activated(b, op, kind, [op.input0, op.input1])
 
     return Rule(f"{kind}; Relu or Clip", lower)
 
@@ -54,22 +38,10 @@ def _div(b: Any, op: Node) -> None:
     b.cast(b.node("Where", [is_zero, zero, floored], like=floored), op.output)
 
 
-def plain(kind: str) -> Rule:
-    """An operation on tensors without parameters."""
-
-    def lower(b: Any, op: Node) -> None:
-        b.emit(kind, [op.named[name] for name in op.input_names], op.outputs)
-
-    return Rule(kind, lower)
-
-
 def bounded(low: float, high: float) -> Rule:
     """An activation that clips to two bounds."""
-
-    def lower(b: Any, op: Node) -> None:
-        clipped(b, op.input, low, high, op.output)
-
-    return Rule("Clip", lower)
+    bounds = [raw(np.asarray(n, np.float32), T.TENSOR_FLOAT32) for n in (low, high)]
+    return row("Clip", "input", lambda op: bounds[0], lambda op: bounds[1])
 
 
 def compared(kind: str, negated: bool = False) -> Rule:
@@ -85,10 +57,6 @@ def compared(kind: str, negated: bool = False) -> Rule:
             b.emit("Not", [result], [op.output])
 
     return Rule(f"{kind}, Not" if negated else kind, lower)
-
-
-def _is_quantized(node: Node) -> bool:
-    return bool(node.output.is_quantized)
 
 
 def _rsqrt(b: Any, op: Node) -> None:
@@ -127,44 +95,40 @@ def _cast(b: Any, op: Node) -> None:
     b.cast(x, out)
 
 
-def _any(node: Node) -> bool:
-    return True
-
-
 RULES = {
     "ADD": fused("Add"),
     "SUB": fused("Sub"),
     "MUL": fused("Mul"),
     "DIV": Rule("Div; Cast, Div, Floor, Equal, Where, Cast for integers", _div),
-    "MAXIMUM": plain("Max"),
-    "MINIMUM": plain("Min"),
-    "POW": plain("Pow"),
+    "MAXIMUM": row("Max"),
+    "MINIMUM": row("Min"),
+    "POW": row("Pow"),
     "EQUAL": compared("Equal"),
     "NOT_EQUAL": compared("Equal", negated=True),
     "GREATER": compared("Greater"),
     "GREATER_EQUAL": compared("GreaterOrEqual"),
     "LESS": compared("Less"),
     "LESS_EQUAL": compared("LessOrEqual"),
-    "LOGICAL_AND": plain("And"),
-    "LOGICAL_OR": plain("Or"),
-    "LOGICAL_NOT": plain("Not"),
-    "ABS": plain("Abs"),
-    "EXP": plain("Exp"),
-    "FLOOR": plain("Floor"),
-    "LOG": plain("Log"),
-    "NEG": plain("Neg"),
-    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt, native=_is_quantized),
-    "SIN": plain("Sin"),
-    "SQRT": plain("Sqrt"),
-    "RELU": plain("Relu"),
-    "RELU1": bounded(*CLIPS[2]),
-    "RELU6": bounded(*CLIPS[3]),
-    "TANH": plain("Tanh"),
-    "LOGISTIC": plain("Sigmoid"),
+    "LOGICAL_AND": row("And"),
+    "LOGICAL_OR": row("Or"),
+    "LOGICAL_NOT": row("Not"),
+    "ABS": row("Abs"),
+    "EXP": row("Exp"),
+    "FLOOR": row("Floor"),
+    "LOG": row("Log"),
+    "NEG": row("Neg"),
+    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt, native=roots.is_quantized),
+    "SIN": row("Sin"),
+    "SQRT": row("Sqrt"),
+    "RELU": row("Relu"),
+    "RELU1": bounded(-1.0, 1.0),
+    "RELU6": bounded(0.0, 6.0),
+    "TANH": row("Tanh"),
+    "LOGISTIC": row("Sigmoid"),
     "ELU": Rule("Elu", _elu),
-    "HARD_SWISH": plain("HardSwish"),
+    "HARD_SWISH": row("HardSwish"),
     "PRELU": Rule("PRelu", _prelu),
-    "CAST": Rule("Cast", _cast, native=_any),
-    "DEQUANTIZE": Rule("DequantizeLinear", dequantize, native=_any),
-    "QUANTIZE": Rule("QuantizeLinear", quantize, native=_any),
+    "CAST": Rule("Cast", _cast, native=anything),
+    "DEQUANTIZE": Rule("DequantizeLinear", dequantize, native=anything),
+    "QUANTIZE": Rule("QuantizeLinear", quantize, native=anything),
 }

@@ -8,14 +8,7 @@ import numpy as np
 from nnapi_shim.formats.graph.builder import complete
 from nnapi_shim.formats.graph.expansion import recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.operations.lstm_cell import (
-    bias_names,
-    gain_names,
-    input_names,
-    peephole_names,
-    projection_names,
-    recurrent_names,
-)
+from nnapi_shim.operations import lstm_cell
 
 ORDER = (0, 3, 1, 2)
 """Positions in GATES of ONNX's gate order: input, output, forget, cell."""
@@ -33,9 +26,9 @@ def sequence(b: Any, op: Node) -> None:
     one = (1, batch, cells)
     inputs = [
         x,
-        _stacked(op, input_names()),
-        _stacked(op, recurrent_names()),
-        _stacked(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
+        _stacked(op, lstm_cell.input_names()),
+        _stacked(op, lstm_cell.recurrent_names()),
+        _stacked(op, lstm_cell.bias_names(), np.zeros((1, 4 * cells), np.float32)),
         None,
         b.reshape(op.output_state_in, one),
         b.reshape(op.cell_state_in, one),
@@ -63,8 +56,8 @@ def _has_node(op: Node) -> bool:
     """Whether LSTM expresses the cell: four gates with constant weights, TANH, no clipping,
     peepholes, projection or layer normalisation.
     """
-    weights = [*input_names(), *recurrent_names(), *bias_names()]
-    absent = [*peephole_names(), *projection_names(), *gain_names()]
+    weights = [*lstm_cell.input_names(), *lstm_cell.recurrent_names(), *lstm_cell.bias_names()]
+    absent = [*lstm_cell.peephole_names(), *lstm_cell.projection_names(), *lstm_cell.gain_names()]
     values = [op.named.get(name) for name in weights]
     return (
         all(tensor is not None and tensor.value is not None for tensor in values)

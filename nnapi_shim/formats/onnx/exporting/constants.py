@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES
-from nnapi_shim.formats.graph.tensor import Array, Tensor
+from nnapi_shim.formats.graph.tensor import Array, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.types import INT64
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -13,6 +13,14 @@ from nnapi_shim.hal.enums import OperandType as T
 def raw(value: Array, type: Any) -> Tensor:
     """A constant with the given element type."""
     return Tensor(type, value.shape, value=value)
+
+
+def emit_activated(b: Any, op: Node, kind: str, inputs: list[Tensor], **options: Any) -> None:
+    """Emit a node, and the activation of the operation after it."""
+    result = op.output if not op.activation else op.output.like()
+    b.emit(kind, inputs, [result], **options)
+    if op.activation:
+        b.activated(result, op.activation, op.output)
 
 
 def longs(values: Any) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import RefusedError, Rule
+from nnapi_shim.formats.graph.builder import Rule, anything, graph_inputs
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.inner import Inner
@@ -13,14 +13,9 @@ from nnapi_shim.formats.onnx.exporting.types import INT64
 from nnapi_shim.hal.enums import OperandType as T
 
 
-def _own(graph: ExportGraph) -> ExportGraph:
-    """A copy of the graph with new tensors: ONNX names are unique across nested graphs."""
-    return copy.deepcopy(graph)
-
-
 def _within(b: Any, graph: ExportGraph, inputs: list[Tensor], into: Any) -> list[Tensor]:
     """Lower a graph with the given inputs; returns its outputs."""
-    own = _own(graph)
+    own = copy.deepcopy(graph)  # ONNX names are unique across nested graphs
     for outer, inner in zip(inputs, own.inputs, strict=True):
         into.emit("Identity", [outer], [inner])
     into.run(own)
@@ -33,15 +28,8 @@ def _scalar(b: Any, condition: Tensor) -> Tensor:
     return b.node("Reshape", [condition, empty], sizes=(), type=T.TENSOR_BOOL8)  # type: ignore[no-any-return]
 
 
-def _no_omitted(op: Node) -> list[Tensor]:
-    inputs: list[Tensor] = op.inputs or []
-    if any(value is None for value in inputs):
-        raise RefusedError("an input of its graphs is omitted")
-    return inputs
-
-
 def _if(b: Any, op: Node) -> None:
-    inputs = _no_omitted(op)
+    inputs = graph_inputs(op)
     branches = {}
     for name in ("then", "else"):
         inner = type(b)()
@@ -52,7 +40,7 @@ def _if(b: Any, op: Node) -> None:
 
 def _while(b: Any, op: Node) -> None:
     """Loop; the condition is evaluated before the loop and after each iteration."""
-    inputs = _no_omitted(op)
+    inputs = graph_inputs(op)
     start = _scalar(b, _within(b, op.condition_model, inputs, b)[0])
     inner = type(b)()
     iteration, is_running = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
@@ -68,11 +56,7 @@ def _while(b: Any, op: Node) -> None:
     b.emit("Loop", [None, start, *inputs], [*op.outputs, *unused], body=body)
 
 
-def _any(node: Node) -> bool:
-    return True
-
-
 RULES = {
-    "IF": Rule("If", _if, native=_any),
-    "WHILE": Rule("Loop", _while, native=_any),
+    "IF": Rule("If", _if, native=anything),
+    "WHILE": Rule("Loop", _while, native=anything),
 }

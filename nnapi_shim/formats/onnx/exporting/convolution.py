@@ -8,7 +8,7 @@ import numpy as np
 from nnapi_shim.formats.graph.builder import RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
-from nnapi_shim.formats.onnx.exporting.constants import longs
+from nnapi_shim.formats.onnx.exporting.constants import emit_activated, longs
 from nnapi_shim.formats.onnx.exporting.types import INT64
 from nnapi_shim.operations.convolution import transpose_spans
 from nnapi_shim.operations.shapes import window
@@ -132,10 +132,7 @@ def _fully_connected(b: Any, op: Node) -> None:
     if x.rank != 2 or x.dimensions[1] != size:
         count = int(np.prod(x.dimensions)) if x.dimensions else 0
         x = b.reshape(x, (-1 if not count else count // size, size))
-    result = op.output if not op.activation else op.output.like()
-    b.emit("Gemm", [x, op.weights, op.bias], [result], transB=1)
-    if op.activation:
-        b.activated(result, op.activation, op.output)
+    emit_activated(b, op, "Gemm", [x, op.weights, op.bias], transB=1)
 
 
 def _batch_matmul(b: Any, op: Node) -> None:

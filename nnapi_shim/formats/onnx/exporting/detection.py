@@ -8,7 +8,7 @@ from nnapi_shim.formats.graph.builder import RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import boxes
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import longs
-from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
+from nnapi_shim.formats.onnx.exporting.convolution import on_image
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -25,14 +25,12 @@ def _scaled_rois(b: Any, op: Node) -> Tensor:
 def _roi_align(b: Any, op: Node) -> None:
     if op.height_sampling_ratio != op.width_sampling_ratio:
         raise RefusedError("RoiAlign has one sampling ratio for both directions")
-    image = b.transpose(op.input, FIRST)
-    sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
-    result = op.output.like(sizes)
-    b.emit(
+    on_image(
+        b,
+        op,
         "RoiAlign",
-        [image, _scaled_rois(b, op), numbers],
-        [result],
+        [_scaled_rois(b, op), numbers],
         mode="avg",
         output_height=op.out_height,
         output_width=op.out_width,
@@ -40,25 +38,15 @@ def _roi_align(b: Any, op: Node) -> None:
         spatial_scale=1.0,
         coordinate_transformation_mode="output_half_pixel",
     )
-    b.transpose(result, LAST, op.output)
 
 
 def _roi_pooling(b: Any, op: Node) -> None:
-    image = b.transpose(op.input, FIRST)
-    sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.cast(op.batch_index, op.batch_index.like(type=T.TENSOR_FLOAT32))
     count = op.rois.dimensions[0]
     column = b.node("Unsqueeze", [numbers, longs([1])], sizes=(count, 1))
     rois = b.node("Concat", [column, _scaled_rois(b, op)], sizes=(count, 5), axis=1)
-    result = op.output.like(sizes)
-    b.emit(
-        "MaxRoiPool",
-        [image, rois],
-        [result],
-        pooled_shape=[op.out_height, op.out_width],
-        spatial_scale=1.0,
-    )
-    b.transpose(result, LAST, op.output)
+    shape = [op.out_height, op.out_width]
+    on_image(b, op, "MaxRoiPool", [rois], pooled_shape=shape, spatial_scale=1.0)
 
 
 # DETECTION_POSTPROCESSING

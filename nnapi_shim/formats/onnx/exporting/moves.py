@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known, same_parameters
+from nnapi_shim.api.arrays import DTYPES
+from nnapi_shim.formats.graph.builder import Rule, anything, known, pad_value, row, same_parameters
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs, raw
@@ -14,14 +15,10 @@ from nnapi_shim.hal.enums import OperandType as T
 LARGEST = 2**31 - 1
 
 
-def _any(node: Node) -> bool:
-    return True
-
-
 def _reshape(b: Any, op: Node) -> None:
     b.emit(
         "Reshape",
-        [op.input, b.longs(op.shape)],
+        [op.input, b.integers(op.shape)],
         [op.output],
         allowzero=int(isinstance(op.shape, tuple) and 0 in op.shape and -1 not in op.shape),
     )
@@ -39,17 +36,9 @@ def _expand_dims(b: Any, op: Node) -> None:
     b.emit("Unsqueeze", [op.input, longs([op.axis])], [op.output])
 
 
-def _concatenation(b: Any, op: Node) -> None:
-    b.emit("Concat", op.inputs, [op.output], axis=op.axis)
-
-
 def _pack(b: Any, op: Node) -> None:
     parts = [b.node("Unsqueeze", [x, longs([op.axis])], sizes=()) for x in op.inputs]
     b.emit("Concat", parts, [op.output], axis=op.axis)
-
-
-def _split(b: Any, op: Node) -> None:
-    b.emit("Split", [op.input], op.outputs, axis=op.axis, num_outputs=op.num_splits)
 
 
 def _slice(b: Any, op: Node) -> None:
@@ -60,7 +49,7 @@ def _slice(b: Any, op: Node) -> None:
         ends = longs([LARGEST if n == -1 else start + n for start, n in pairs])
         starts = longs(begin)
     else:
-        starts, counts = b.longs(begin), b.longs(size)
+        starts, counts = b.integers(begin), b.integers(size)
         sums = b.node("Add", [starts, counts], like=starts)
         rest = b.node("Less", [counts, longs(0)], like=counts, type=T.TENSOR_BOOL8)
         ends = b.node("Where", [rest, longs(LARGEST), sums], like=starts)
@@ -100,7 +89,7 @@ def _pads(b: Any, paddings: Any) -> Tensor:
     """All begin paddings, then all end paddings."""
     if isinstance(paddings, tuple):
         return longs(np.asarray(paddings).reshape(-1, 2).T.ravel())
-    moved = b.node("Transpose", [b.longs(paddings)], sizes=(), perm=[1, 0])
+    moved = b.node("Transpose", [b.integers(paddings)], sizes=(), perm=[1, 0])
     return b.node("Reshape", [moved, longs([-1])], sizes=())  # type: ignore[no-any-return]
 
 
@@ -109,15 +98,8 @@ def _pad(b: Any, op: Node) -> None:
 
 
 def _pad_v2(b: Any, op: Node) -> None:
-    """PAD_V2; the value of a quantized tensor is a stored element."""
-    x = op.input
-    dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}
-    if x.type in dtypes:
-        value = np.asarray(int(op.pad_value) & 255, np.uint8).view(dtypes[x.type])
-    else:
-        dtype = np.float16 if x.type is T.TENSOR_FLOAT16 else np.float32
-        value = np.asarray(op.pad_value, dtype)
-    b.emit("Pad", [x, _pads(b, op.paddings), raw(value, x.type)], [op.output], mode="constant")
+    inputs = [op.input, _pads(b, op.paddings), raw(pad_value(op), op.input.type)]
+    b.emit("Pad", inputs, [op.output], mode="constant")
 
 
 def _mirror_pad(b: Any, op: Node) -> None:
@@ -137,14 +119,6 @@ def _mirror_pad(b: Any, op: Node) -> None:
         b.emit("Identity", [x], [op.output])
 
 
-def _gather(b: Any, op: Node) -> None:
-    b.emit("Gather", [op.input, op.indices], [op.output], axis=op.axis)
-
-
-def _embedding_lookup(b: Any, op: Node) -> None:
-    b.emit("Gather", [op.values, op.lookups], [op.output], axis=0)
-
-
 def _hashtable_lookup(b: Any, op: Node) -> None:
     """The first key equal to each lookup; zeros if there is none."""
     columns = b.node("Unsqueeze", [op.lookups, longs([1])], sizes=())
@@ -156,14 +130,9 @@ def _hashtable_lookup(b: Any, op: Node) -> None:
     shape = longs([-1] + [1] * (op.values.rank - 1))
     is_hit_row = b.node("Reshape", [hits, shape], sizes=())
     is_hit = b.node("Cast", [is_hit_row], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
-    dtypes = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
-    zero = raw(np.zeros((), dtypes.get(op.values.type, np.uint8)), op.values.type)
+    zero = raw(np.zeros((), DTYPES[op.values.type]), op.values.type)
     b.emit("Where", [is_hit, rows, zero], [op.output])
     b.emit("Cast", [hits], [op.hits], to=code(op.hits.type))
-
-
-def _tile(b: Any, op: Node) -> None:
-    b.emit("Tile", [op.input, b.longs(op.multiples)], [op.output])
 
 
 def _reverse(b: Any, op: Node) -> None:
@@ -177,9 +146,8 @@ def _reverse(b: Any, op: Node) -> None:
 
 
 def _fill(b: Any, op: Node) -> None:
-    dtype = np.int32 if op.output.type is T.TENSOR_INT32 else np.float32
-    value = raw(np.asarray(op.value, dtype), op.output.type)
-    b.emit("Expand", [value, b.longs(op.dims)], [op.output])
+    value = raw(np.asarray(op.value, DTYPES[op.output.type]), op.output.type)
+    b.emit("Expand", [value, b.integers(op.dims)], [op.output])
 
 
 def _rank(b: Any, op: Node) -> None:
@@ -188,40 +156,37 @@ def _rank(b: Any, op: Node) -> None:
     b.emit("Cast", [count], [op.rank], to=code(T.INT32))
 
 
-def _select(b: Any, op: Node) -> None:
-    b.emit("Where", [op.condition, op.input1, op.input2], [op.output])
-
+JOINED, MOVED = same_parameters("inputs", "output"), same_parameters("input", "output")
+CHOSEN = same_parameters("input1", "input2", "output")
 
 RULES = {
-    "RESHAPE": Rule("Reshape", _reshape, native=_any, dynamic=("shape",)),
-    "SQUEEZE": Rule("Squeeze", _squeeze, native=_any),
-    "EXPAND_DIMS": Rule("Unsqueeze", _expand_dims, native=_any),
-    "CONCATENATION": Rule("Concat", _concatenation, native=same_parameters("inputs", "output")),
-    "PACK": Rule("Unsqueeze, Concat", _pack, native=same_parameters("inputs", "output")),
-    "SPLIT": Rule("Split", _split, native=_any),
-    "SLICE": Rule(
-        "Slice", _slice, native=same_parameters("input", "output"), dynamic=("begin", "size")
-    ),
-    "STRIDED_SLICE": Rule(
-        "Slice; Squeeze", _strided_slice, native=same_parameters("input", "output")
-    ),
-    "TRANSPOSE": Rule("Transpose", _transpose, native=_any),
+    "RESHAPE": Rule("Reshape", _reshape, native=anything, dynamic=("shape",)),
+    "SQUEEZE": Rule("Squeeze", _squeeze, native=anything),
+    "EXPAND_DIMS": Rule("Unsqueeze", _expand_dims, native=anything),
+    "CONCATENATION": row("Concat", "inputs", native=JOINED, axis="axis"),
+    "PACK": Rule("Unsqueeze, Concat", _pack, native=JOINED),
+    "SPLIT": row("Split", "input", native=anything, axis="axis", num_outputs="num_splits"),
+    "SLICE": Rule("Slice", _slice, native=MOVED, dynamic=("begin", "size")),
+    "STRIDED_SLICE": Rule("Slice; Squeeze", _strided_slice, native=MOVED),
+    "TRANSPOSE": Rule("Transpose", _transpose, native=anything),
     "PAD": Rule("Pad", _pad, dynamic=("paddings",)),
-    "PAD_V2": Rule("Pad", _pad_v2, native=_any, dynamic=("paddings",)),
-    "MIRROR_PAD": Rule("Gather along each axis", _mirror_pad, native=_any),
-    "GATHER": Rule("Gather", _gather, native=same_parameters("input", "output")),
-    "EMBEDDING_LOOKUP": Rule("Gather", _embedding_lookup, native=_any),
-    "HASHTABLE_LOOKUP": Rule("Equal, ArgMax, Gather, Where", _hashtable_lookup, native=_any),
-    "DEPTH_TO_SPACE": Rule("Reshape, Transpose, Reshape", images.depth_to_space, native=_any),
-    "SPACE_TO_DEPTH": Rule("Reshape, Transpose, Reshape", images.space_to_depth, native=_any),
-    "BATCH_TO_SPACE_ND": Rule("Reshape, Transpose, Reshape", images.batch_to_space, native=_any),
-    "SPACE_TO_BATCH_ND": Rule(
-        "Pad, Reshape, Transpose, Reshape", images.space_to_batch, native=_any
+    "PAD_V2": Rule("Pad", _pad_v2, native=anything, dynamic=("paddings",)),
+    "MIRROR_PAD": Rule("Gather along each axis", _mirror_pad, native=anything),
+    "GATHER": row("Gather", "input", "indices", native=MOVED, axis="axis"),
+    "EMBEDDING_LOOKUP": row("Gather", "values", "lookups", native=anything, axis=0),
+    "HASHTABLE_LOOKUP": Rule("Equal, ArgMax, Gather, Where", _hashtable_lookup, native=anything),
+    "DEPTH_TO_SPACE": Rule("Reshape, Transpose, Reshape", images.depth_to_space, native=anything),
+    "SPACE_TO_DEPTH": Rule("Reshape, Transpose, Reshape", images.space_to_depth, native=anything),
+    "BATCH_TO_SPACE_ND": Rule(
+        "Reshape, Transpose, Reshape", images.batch_to_space, native=anything
     ),
-    "CHANNEL_SHUFFLE": Rule("Reshape, Transpose, Reshape", images.channel_shuffle, native=_any),
-    "TILE": Rule("Tile", _tile, native=_any, dynamic=("multiples",)),
-    "REVERSE": Rule("Slice", _reverse, native=_any),
+    "SPACE_TO_BATCH_ND": Rule(
+        "Pad, Reshape, Transpose, Reshape", images.space_to_batch, native=anything
+    ),
+    "CHANNEL_SHUFFLE": Rule("Reshape, Transpose, Reshape", images.channel_shuffle, native=anything),
+    "TILE": row("Tile", "input", "multiples", native=anything, dynamic=("multiples",)),
+    "REVERSE": Rule("Slice", _reverse, native=anything),
     "FILL": Rule("Expand", _fill, dynamic=("dims",)),
-    "RANK": Rule("Shape, Size, Cast", _rank, native=_any),
-    "SELECT": Rule("Where", _select, native=same_parameters("input1", "input2", "output")),
+    "RANK": Rule("Shape, Size, Cast", _rank, native=anything),
+    "SELECT": row("Where", "condition", "input1", "input2", native=CHOSEN),
 }

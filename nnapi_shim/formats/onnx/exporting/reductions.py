@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known, with_size
+from nnapi_shim.formats.graph.builder import Rule, anything, known, with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.onnx.exporting import cells
@@ -17,7 +17,7 @@ STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, unrolled by steps"
 
 def _reduction(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        inputs = [op.input, b.longs(op.axes)]
+        inputs = [op.input, b.integers(op.axes)]
         with_size(b, op, lambda out: b.emit(kind, inputs, [out], keepdims=int(bool(op.keep_dims))))
 
     return Rule(kind, lower, dynamic=("axes",))
@@ -29,7 +29,7 @@ def _truth(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         numbers = b.cast(op.input, op.input.like(type=T.TENSOR_INT32))
         result = op.output.like(type=T.TENSOR_INT32)
-        axes = b.longs(op.axes)
+        axes = b.integers(op.axes)
         b.emit(kind, [numbers, axes], [result], keepdims=int(bool(op.keep_dims)))
         with_size(b, op, lambda out: b.cast(result, out))
 
@@ -138,7 +138,7 @@ RULES = {
         STEPS,
         recurrent.quantized_lstm,
         "in float32, without layer normalisation",
-        native=lambda node: True,
+        native=anything,
     ),
     "LSH_PROJECTION": Rule("", None, "ONNX has no hash function"),
 }

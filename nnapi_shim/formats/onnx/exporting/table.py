@@ -18,7 +18,6 @@ from nnapi_shim.formats.onnx.exporting import (
 from nnapi_shim.formats.onnx.exporting.constants import longs, parameters_of, raw
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 RULES = {
     **arithmetic.RULES,
@@ -44,6 +43,7 @@ class OnnxBuilder(ExportBuilder):
 
     rules = RULES
     format = "ONNX"
+    round = "Round"
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,8 +59,7 @@ class OnnxBuilder(ExportBuilder):
     def dequantize(self, x: Tensor, out: Tensor) -> None:
         """Emit DequantizeLinear, or arithmetic for 16-bit types."""
         if x.type in WIDE:
-            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
+            self.dequantize_by_arithmetic(x, out)
             return
         if x.value is not None:
             self._constants[id(out)] = (out, x)
@@ -69,10 +68,7 @@ class OnnxBuilder(ExportBuilder):
     def quantize(self, x: Tensor, out: Tensor) -> None:
         """Emit QuantizeLinear, or arithmetic for 16-bit types."""
         if out.type in WIDE:
-            rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
-            low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
-            moved = self.add(rounded, float(out.zero_point))
-            self.cast(self.binary("MINIMUM", self.binary("MAXIMUM", moved, low), high), out)
+            self.quantize_by_arithmetic(x, out)
             return
         self.emit("QuantizeLinear", [x, *parameters_of(out)], [out])
 
@@ -121,7 +117,7 @@ class OnnxBuilder(ExportBuilder):
         self.emit(kind, inputs, [out], **options)
         return out
 
-    def longs(self, values: Any) -> Tensor:
+    def integers(self, values: Any) -> Tensor:
         """An int64 tensor: a constant, or a Cast of a tensor of the model."""
         if isinstance(values, Tensor):
             return self.node("Cast", [values], like=values, type=INT64, to=code(INT64))

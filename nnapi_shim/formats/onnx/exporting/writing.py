@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
-from nnapi_shim.formats.onnx.exporting.types import TYPES
+from nnapi_shim.formats.onnx.exporting.types import code
 
 OPSET, IR_VERSION = 19, 9
 """The first opset with all operators in use, and the IR version released with it."""
@@ -79,7 +79,10 @@ class _Writer:
                 if t is not None and t.value is not None:
                     constants[id(t)] = t
             protos.append(self.node(node, len(protos)))
-        listed = [numpy_helper.from_array(_contents(t), self.name(t)) for t in constants.values()]
+        listed = [
+            numpy_helper.from_array(np.require(t.value, requirements="C"), self.name(t))
+            for t in constants.values()
+        ]
         ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
         return helper.make_graph(protos, name, ins, outs, initializer=listed)
 
@@ -100,10 +103,4 @@ class _Writer:
         name = self.name(t)
         sizes = [n or f"{name}_size_{at}" for at, n in enumerate(t.dimensions)]
         is_open = not t.dimensions and str(getattr(t.type, "name", "")).startswith("TENSOR")
-        return helper.make_tensor_value_info(
-            name, getattr(TensorProto, TYPES[t.type]), None if is_open else sizes
-        )
-
-
-def _contents(t: Tensor) -> Any:
-    return np.ascontiguousarray(t.value).reshape(t.value.shape)  # type: ignore[union-attr]
+        return helper.make_tensor_value_info(name, code(t.type), None if is_open else sizes)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math, number
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, Math, number
+from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
+from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
 
 
 def type_of(graph: Importing, names: Sequence[str], *allowed: str) -> str:
@@ -75,17 +76,8 @@ def _divide(graph: Importing, node: Node) -> None:
     if type in FLOATS:
         quotient = graph.make("DIV", [*aligned.operands, NONE])
     else:
-        quotient = _truncated(graph, *aligned.operands)
+        quotient = graph.truncated_quotient(*aligned.operands)
     aligned.give(graph, node, quotient, type)
-
-
-def _truncated(graph: Importing, a: Operand, b: Operand) -> Operand:
-    size = graph.make("DIV", [graph.make("ABS", [a]), graph.make("ABS", [b]), NONE])
-    zero = np.zeros(1, np.int32)
-    signs = [graph.make("LESS", [operand, zero]) for operand in (a, b)]
-    negative = graph.broadcast(graph.make("NOT_EQUAL", signs), size.dimensions)
-    result: Operand = graph.make("SELECT", [negative, graph.make("NEG", [size]), size])
-    return result
 
 
 def _modulo(graph: Importing, node: Node) -> None:
@@ -94,7 +86,7 @@ def _modulo(graph: Importing, node: Node) -> None:
     aligned = Aligned(graph, node.inputs)
     a, b = aligned.operands
     if node.attributes.get("fmod", 0):
-        quotient = _truncated(graph, a, b)
+        quotient = graph.truncated_quotient(a, b)
     else:
         quotient = graph.make("DIV", [a, b, NONE])
     multiple = graph.make("MUL", [quotient, b, NONE])
@@ -120,9 +112,7 @@ def _power(graph: Importing, node: Node) -> None:
         aligned.give(graph, node, result, type)
         return
     if power is not None:
-        name = graph.fresh()
-        graph.values[name] = Value(name, type, power.shape, power.astype(np.float32))
-        exponent = name
+        exponent = graph.folded(power.astype(np.float32), type)
     type_of(graph, [base, exponent], *FLOATS)
     aligned = Aligned(graph, [base, exponent])
     aligned.give(graph, node, graph.make("POW", aligned.operands), type)
@@ -148,7 +138,7 @@ def _compared(kind: str) -> Lowering:
         a, b = aligned.operands
         if type in BYTES:
             b = graph.raw(b, a.scale, a.zero_point)
-        computed = [x for x in (a, b) if not graph.is_input(x) and x.value is None]
+        computed = [x for x in (a, b) if x.index not in graph.inputs and x.value is None]
         if kind == "EQUAL" and computed and any(_is_infinite(graph, n) for n in node.inputs):
             raise reason(
                 "it compares with infinity, and NNAPI's operations clamp infinities",
@@ -182,9 +172,7 @@ def _where(graph: Importing, node: Node) -> None:
     aligned = Aligned(graph, node.inputs)
     chosen, a, b = aligned.operands
     if type == "BOOL":
-        if_true = graph.make("LOGICAL_AND", [chosen, a])
-        if_false = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [chosen]), b])
-        aligned.give(graph, node, graph.make("LOGICAL_OR", [if_true, if_false]), type)
+        aligned.give(graph, node, graph.chosen_bool(chosen, a, b), type)
         return
     if type in BYTES:
         b = graph.raw(b, a.scale, a.zero_point)

@@ -7,12 +7,12 @@ import numpy as np
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Argument, Function, Graph, Node, Reference
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
-from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
+from nnapi_shim.formats.onnx.importing.graph import Importing, constant_value
 from nnapi_shim.formats.onnx.importing.value import BYTES, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 MOST_NESTED = 16
 """The deepest nesting of graphs and functions."""
@@ -20,7 +20,7 @@ MOST_NESTED = 16
 
 def _if(graph: Importing, node: Node) -> None:
     """If; the branch of a constant condition takes its place."""
-    branches = [_graph_of(node, name) for name in ("then_branch", "else_branch")]
+    branches = [graph_of(node, name) for name in ("then_branch", "else_branch")]
     condition = graph.array(node.inputs[0])
     if condition is not None:
         if condition.size != 1:
@@ -38,13 +38,13 @@ def _if(graph: Importing, node: Node) -> None:
         raise reason("its branches have results of different dimensions", "import.onnx.if.results")
     operands = [graph.operand(name) for name in captured]
     models = [branch.model for branch in inner]
-    results = graph.make("IF", [graph.operand(node.inputs[0]), *models, *operands])
-    results = results if isinstance(results, tuple) else (results,)
+    results = graph.several("IF", [graph.operand(node.inputs[0]), *models, *operands])
     for at, (result, (type, shape)) in enumerate(zip(results, types[0], strict=True)):
         graph.give(node, result, type, shape, at=at)
 
 
-def _graph_of(node: Node, name: str) -> Graph:
+def graph_of(node: Node, name: str) -> Graph:
+    """The graph of an attribute."""
     graph = node.attributes.get(name)
     if not isinstance(graph, Graph):
         raise reason(f"it has no {name}", "import.onnx.inner-graph")
@@ -53,27 +53,34 @@ def _graph_of(node: Node, name: str) -> Graph:
 
 def _inline(graph: Importing, inner: Graph, node: Node) -> None:
     """Lower the nodes of a graph in place of a node."""
-    with _Deeper(graph):
+    with Deeper(graph):
         for name, item in inner.constants.items():
-            graph.values[name] = Value(name, item.type, item.shape, item.array)
+            graph.values[name] = constant_value(name, item)
         graph.lower_all(inner.nodes)
-        for name, result in zip(node.outputs, inner.outputs, strict=False):
-            if name:
-                graph.values[name] = graph.value(result.name)._replace(name=name)
+        give_names(graph, node, [item.name for item in inner.outputs])
 
 
-class _Deeper:
+def give_names(graph: Importing, node: Node, names: Sequence[str]) -> None:
+    """Make values, by name, the outputs of a node."""
+    for name, result in zip(node.outputs, names, strict=False):
+        if name:
+            graph.values[name] = graph.value(result)._replace(name=name)
+
+
+def _deeper(depth: int) -> int:
+    if depth >= MOST_NESTED:
+        raise reason(f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth")
+    return depth + 1
+
+
+class Deeper:
     """Counts the nesting."""
 
     def __init__(self, graph: Importing) -> None:
         self._graph = graph
 
     def __enter__(self) -> None:
-        self._graph.depth += 1
-        if self._graph.depth > MOST_NESTED:
-            raise reason(
-                f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth"
-            )
+        self._graph.depth = _deeper(self._graph.depth)
 
     def __exit__(self, *error: Any) -> None:
         self._graph.depth -= 1
@@ -121,11 +128,7 @@ class _Inner:
     ) -> None:
         self.graph = graph
         self.importing = inner = Importing(outer.file, graph, outer.room, outer.hints)
-        inner.depth = outer.depth + 1
-        if inner.depth > MOST_NESTED:
-            raise reason(
-                f"graphs are nested more than {MOST_NESTED} deep", "import.onnx.graph-depth"
-            )
+        inner.depth = _deeper(outer.depth)
         inner.lower = outer.lower
         for name, value, like in own:
             inner.take(Argument(name, value.type, None), value.shape, like)
@@ -159,16 +162,12 @@ class _Inner:
             self.operands.append(self.importing.output(name))
 
 
-def _loop(graph: Importing, node: Node) -> None:
+def loop(graph: Importing, node: Node) -> None:
     """Loop as WHILE: its variables, the number of the iteration, whether it goes on."""
-    body = _graph_of(node, "body")
+    body = graph_of(node, "body")
     names = node.inputs[2:]
-    if len(body.inputs) != 2 + len(names) or len(body.outputs) < 1 + len(names):
+    if len(body.inputs) != 2 + len(names) or len(body.outputs) != 1 + len(names):
         raise reason("its body has another number of variables", "import.onnx.loop.variables")
-    if len(body.outputs) > 1 + len(names):
-        raise reason(
-            "it stacks results of its iterations, which WHILE does not", "import.onnx.loop.scan"
-        )
     if not names:
         raise reason("it has no variables", "import.onnx.loop.variables")
     starts = [graph.value(name) for name in names]
@@ -201,10 +200,9 @@ def _loop(graph: Importing, node: Node) -> None:
     test = _condition(operands, rest, bound, limit)
     body_model = _with_bound(inner, bound)
     inputs = [test, body_model, *operands, starts_at, first, *rest, *bound]
-    results = graph.make("WHILE", inputs, output_count=len(names))
-    results = results if isinstance(results, tuple) else (results,)
-    for at, (result, start) in enumerate(zip(results, starts, strict=True)):
-        graph.give(node, result, start.type, start.shape, at=at)
+    finals = graph.several("WHILE", inputs, output_count=len(names))
+    for at, (final, start) in enumerate(zip(finals, starts, strict=True)):
+        graph.give(node, final, start.type, start.shape, at=at)
 
 
 def _with_bound(inner: _Inner, bound: Sequence[Operand]) -> Model:
@@ -246,29 +244,43 @@ def call(graph: Importing, node: Node, function: Function) -> None:
     """Lower the nodes of a function in place of a node."""
     if any(isinstance(value, Graph) for value in node.attributes.values()):
         raise reason("it passes a graph to a function", "import.onnx.function.graph")
-    prefix = graph.fresh()
-    names = {"": ""}
-    for at, name in enumerate(function.inputs):
-        names[name] = node.inputs[at] if at < len(node.inputs) else ""
+    given = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
+    names = dict(zip(function.inputs, given, strict=False))
     attributes = {**function.defaults, **node.attributes}
-    nodes = []
-    for item in function.nodes:
+    results = lower_renamed(graph, function.nodes, names, function.outputs, attributes)
+    give_names(graph, node, results)
+
+
+def lower_renamed(
+    graph: Importing,
+    nodes: Iterable[Node],
+    names: dict[str, str],
+    outputs: Iterable[str],
+    attributes: Mapping[str, Any],
+) -> list[str]:
+    """Lower nodes with new names for their outputs; returns the new names of `outputs`.
+
+    names: name in the nodes -> name in the graph; others stay. attributes: those that the nodes
+    refer to.
+    """
+    prefix = graph.fresh()
+    names[""] = ""
+    renamed = []
+    for item in nodes:
         for name in item.outputs:
             names.setdefault(name, f"{prefix}/{name}")
         if any(isinstance(value, Graph) for value in item.attributes.values()):
             raise reason("its definition has inner graphs", "import.onnx.function.graph")
-        nodes.append(
+        renamed.append(
             item._replace(
                 inputs=tuple(names.get(name, name) for name in item.inputs),
                 outputs=tuple(names[name] for name in item.outputs),
                 attributes=_resolved(item.attributes, attributes),
             )
         )
-    with _Deeper(graph):
-        graph.lower_all(nodes)
-        for name, result in zip(node.outputs, function.outputs, strict=False):
-            if name:
-                graph.values[name] = graph.value(names[result])._replace(name=name)
+    with Deeper(graph):
+        graph.lower_all(renamed)
+    return [names.get(name, name) for name in outputs]
 
 
 def _resolved(own: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,4 +293,4 @@ def _resolved(own: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str
     return resolved
 
 
-LOWERINGS: dict[str, Lowering] = {"If": _if, "Loop": _loop}
+LOWERINGS: dict[str, Lowering] = {"If": _if}

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.formats.importing.math import Math, number
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS, OPERAND_TYPES
 from nnapi_shim.formats.onnx.schema import TYPES
 from nnapi_shim.hal.enums import OperandType as T
@@ -37,16 +38,13 @@ def cast_to(graph: Importing, node: Node, target: str) -> None:
         graph.values[name] = graph.values[name]._replace(type=target)
         return
     aligned = Aligned(graph, node.inputs[:1])
-    x, m = aligned.operands[0], Math(graph)
+    x = aligned.operands[0]
     if x.type in (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED):
         x = graph.raw(x, 1.0, 0)
         if x.type is T.TENSOR_QUANT8_ASYMM_SIGNED or target == "BOOL":
             x = graph.make("DEQUANTIZE", [x], output=T.TENSOR_FLOAT32)
     if target == "BOOL":
-        zero = np.zeros(1, np.int32 if x.type is T.TENSOR_INT32 else np.float32)
-        if x.type is T.TENSOR_FLOAT16:
-            zero = zero.astype(np.float16)
-        x = graph.make("NOT_EQUAL", [x, zero])
+        x = graph.make("NOT_EQUAL", [x, number(x, 0)])
     elif source == "BOOL":
         x = from_bool(graph, x, target)
     elif target in BYTES and source not in FLOATS:
@@ -54,8 +52,8 @@ def cast_to(graph: Importing, node: Node, target: str) -> None:
             f"it casts {source} to {target}: NNAPI saturates, ONNX wraps", "import.onnx.cast.wraps"
         )
     elif target == "INT8":
-        whole = m.graph.make("CAST", [x], output=T.TENSOR_INT32)
-        real = m.graph.make("CAST", [whole], output=T.TENSOR_FLOAT32)
+        whole = graph.make("CAST", [x], output=T.TENSOR_INT32)
+        real = graph.make("CAST", [whole], output=T.TENSOR_FLOAT32)
         x = graph.make("QUANTIZE", [real], output=kind, scale=1.0, zero_point=0)
     elif target == "UINT8":
         x = graph.make("CAST", [x], output=kind, scale=1.0, zero_point=0)
@@ -75,11 +73,11 @@ def from_bool(graph: Importing, x: Any, target: str) -> Any:
     """A boolean operand as numbers."""
     if target in BYTES:
         raise reason(f"it casts BOOL to {target}", "import.onnx.cast.bool")
-    number: Any = float if target == "FLOAT" else int
+    kind: Any = float if target == "FLOAT" else int
     if target == "FLOAT16":
         real = from_bool(graph, x, "FLOAT")
         return graph.make("CAST", [real], output=T.TENSOR_FLOAT16)
-    values = [graph.filled(x.dimensions, number(value)) for value in (1, 0)]
+    values = [graph.filled(x.dimensions, kind(value)) for value in (1, 0)]
     return graph.make("SELECT", [x, *values])
 
 
@@ -141,7 +139,6 @@ def _dequantize(graph: Importing, node: Node) -> None:
         return
     scale, zero = parameters(graph, node, type)
     aligned = Aligned(graph, node.inputs[:1])
-    result: Any
     target = graph.value(node.inputs[1]).type
     if target not in FLOATS:
         raise reason(f"its scale is {target}", "import.onnx.type")
@@ -169,14 +166,12 @@ def _dequantize_by_axis(graph: Importing, node: Node) -> None:
         raise reason(f"its input is {item.type}, its axis {axis}", "import.onnx.type")
     shape = [1] * item.rank
     shape[axis] = scale.size
-    factor, offset = graph.fresh(), graph.fresh()
-    graph.fold(factor, scale.reshape(shape))
+    factor = graph.folded(scale.reshape(shape))
     zero = np.zeros(1, np.float32)
     if graph.has(node, 2):
         points = graph.constant(node.inputs[2], "its zero point").astype(np.float32)
         zero = points.reshape(shape) if points.size > 1 else points.reshape(-1)
-    graph.fold(offset, zero)
-    aligned = Aligned(graph, [node.inputs[0], offset, factor])
+    aligned = Aligned(graph, [node.inputs[0], graph.folded(zero), factor])
     x, points_of, scales = aligned.operands
     m = Math(graph)
     if item.type == "INT32":

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import FLOATS, LAST, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 
 class Window(NamedTuple):
@@ -57,16 +57,20 @@ def window(node: Node, kernel: tuple[int, ...], size: tuple[int, ...]) -> Window
     if auto in ("SAME_UPPER", "SAME_LOWER"):
         pads = _same(extent, strides, dilations, size, auto == "SAME_LOWER")
     elif auto in ("NOTSET", "VALID"):
-        listed = list(attributes.get("pads", ())) if auto == "NOTSET" else []
-        if len(listed) == 2:
-            listed = [0, listed[0], 0, listed[1]]
-        listed = listed or [0] * 4
+        listed = _listed_pads(node)
         if len(listed) != 4 or min(listed) < 0:
             raise reason(f"pads {listed}", "import.onnx.pads")
         pads = (listed[0], listed[1], listed[2], listed[3])
     else:
         raise reason(f"auto_pad {auto!r}", "import.onnx.pads")
     return Window(extent, strides, dilations, pads)
+
+
+def _listed_pads(node: Node) -> list[int]:
+    """Top, left, bottom, right; 0 unless the node lists them."""
+    is_listed = node.attributes.get("auto_pad", "NOTSET") == "NOTSET"
+    listed = list(node.attributes.get("pads", ())) if is_listed else []
+    return ([0, listed[0], 0, listed[1]] if len(listed) == 2 else listed) or [0] * 4
 
 
 def _same(
@@ -111,10 +115,15 @@ def give_image(graph: Importing, node: Node, operand: Operand, type: str, rank: 
     graph.give(node, graph.moved(rows, (0, 2, 1)), type)
 
 
+def image_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Dimensions of weights; those of a signal with height 1."""
+    return shape if len(shape) == 4 else (*shape[:2], 1, *shape[2:])
+
+
 def filter_of(graph: Importing, name: str, perm: tuple[int, ...] = LAST) -> Operand:
     """The weights in NNAPI's order; those of a signal have height 1."""
     item = graph.value(name)
-    shape = item.shape if item.rank == 4 else (*item.shape[:2], 1, *item.shape[2:])
+    shape = image_shape(item.shape)
     if len(shape) != 4:
         raise reason(f"its weights have {item.rank} dimensions", "import.onnx.image-rank")
     if item.array is not None:
@@ -138,11 +147,17 @@ def bias_of(graph: Importing, node: Node, at: int, like: Operand, count: int) ->
     return np.zeros(count, dtype)
 
 
-def _conv(graph: Importing, node: Node) -> None:
-    """Conv: CONV_2D, DEPTHWISE_CONV_2D or GROUPED_CONV_2D."""
+def _float_pair(graph: Importing, node: Node) -> tuple[Value, Value]:
+    """The image and the weights."""
     image, weights = (graph.value(name) for name in node.inputs[:2])
     if image.type not in FLOATS or weights.type != image.type:
         raise reason(f"its inputs are {image.type} and {weights.type}", "import.onnx.type")
+    return image, weights
+
+
+def _conv(graph: Importing, node: Node) -> None:
+    """Conv: CONV_2D, DEPTHWISE_CONV_2D or GROUPED_CONV_2D."""
+    image, weights = _float_pair(graph, node)
     x = image_of(graph, node.inputs[0])
     _, height, width, depth = x.dimensions
     groups = int(node.attributes.get("group", 1))
@@ -163,43 +178,44 @@ def check_groups(groups: int, depth: int, count: int, own: int) -> None:
         )
 
 
-def convolved(
+def convolution(
     graph: Importing,
     x: Operand,
-    weights: Value,
+    filter: Operand,
     bias: Any,
     size: Window,
     groups: int,
     **output: Any,
 ) -> Operand:
-    """A convolution of an image with weights [filters, channels / groups, height, width]."""
-    depth = x.dimensions[3]
+    """A convolution with a filter in NNAPI's order."""
+    common = [x, filter, bias, *size.sides, *size.steps]
     dilations = list(reversed(size.dilations))
-    common = [*size.sides, *size.steps]
-    result: Operand
     if groups == 1:
-        filter = filter_of(graph, weights.name)
-        inputs = [x, filter, bias, *common, NONE, False, *dilations]
-        result = graph.make("CONV_2D", inputs, **output)
-    elif groups == depth:
-        filter = filter_of(graph, weights.name, (1, 2, 3, 0))
-        multiplier = weights.shape[0] // depth
-        inputs = [x, filter, bias, *common, multiplier, NONE, False, *dilations]
-        result = graph.make("DEPTHWISE_CONV_2D", inputs, **output)
-    else:
-        if size.dilations != (1, 1):
-            raise reason("NNAPI's GROUPED_CONV_2D has no dilation", "import.onnx.conv.dilation")
-        filter = filter_of(graph, weights.name)
-        inputs = [x, filter, bias, *common, groups, NONE, False]
-        result = graph.make("GROUPED_CONV_2D", inputs, **output)
-    return result
+        return graph.make("CONV_2D", [*common, NONE, False, *dilations], **output)
+    if is_depthwise(x, groups):
+        inputs = [*common, filter.dimensions[3] // groups, NONE, False, *dilations]
+        return graph.make("DEPTHWISE_CONV_2D", inputs, **output)
+    if size.dilations != (1, 1):
+        raise reason("NNAPI's GROUPED_CONV_2D has no dilation", "import.onnx.conv.dilation")
+    return graph.make("GROUPED_CONV_2D", [*common, groups, NONE, False], **output)
+
+
+def is_depthwise(x: Operand, groups: int) -> bool:
+    """Whether each channel of an image is a group."""
+    return groups == x.dimensions[3] and groups > 1
+
+
+def convolved(
+    graph: Importing, x: Operand, weights: Value, bias: Any, size: Window, groups: int
+) -> Operand:
+    """A convolution of an image with weights [filters, channels / groups, height, width]."""
+    perm = (1, 2, 3, 0) if is_depthwise(x, groups) else LAST
+    return convolution(graph, x, filter_of(graph, weights.name, perm), bias, size, groups)
 
 
 def _transposed(graph: Importing, node: Node) -> None:
     """ConvTranspose: TRANSPOSE_CONV_2D, one for each group."""
-    image, weights = (graph.value(name) for name in node.inputs[:2])
-    if image.type not in FLOATS or weights.type != image.type:
-        raise reason(f"its inputs are {image.type} and {weights.type}", "import.onnx.type")
+    image, weights = _float_pair(graph, node)
     x = image_of(graph, node.inputs[0])
     depth = x.dimensions[3]
     groups = int(node.attributes.get("group", 1))
@@ -207,8 +223,7 @@ def _transposed(graph: Importing, node: Node) -> None:
     if groups < 1 or depth % groups or weights.shape[0] != depth:
         raise reason(f"{groups} groups for {depth} channels", "import.onnx.conv.groups")
     array = graph.constant(node.inputs[1], "its weights")
-    if array.ndim == 3:
-        array = array.reshape(*array.shape[:2], 1, array.shape[2])
+    array = array.reshape(image_shape(array.shape))
     if array.ndim != 4:
         raise reason(f"its weights have {array.ndim} dimensions", "import.onnx.image-rank")
     dilations = _two(node.attributes.get("dilations"), "dilations", 1)
@@ -222,12 +237,12 @@ def _transposed(graph: Importing, node: Node) -> None:
         larger[:, :, : array.shape[2], : array.shape[3]] = array
         array, pads = larger, (*pads[:2], max(pads[2], 0), max(pads[3], 0))
     kernel = (array.shape[2], array.shape[3])
-    bias = graph.constant(node.inputs[2], "its bias") if graph.has(node, 2) else None
-    if bias is None:
-        bias = np.zeros(each * groups, array.dtype)
+    bias = np.zeros(each * groups, array.dtype)
+    if graph.has(node, 2):
+        bias = graph.constant(node.inputs[2], "its bias")
     parts: Any = [x]
     if groups > 1:
-        parts = graph.make("SPLIT", [x, 3, groups], output_count=groups)
+        parts = graph.several("SPLIT", [x, 3, groups], output_count=groups)
     results = []
     for at, part in enumerate(parts):
         own = array[at * depth // groups : (at + 1) * depth // groups].transpose(1, 2, 3, 0)
@@ -257,10 +272,7 @@ def _transposed_pads(
     attributes = node.attributes
     extra = _two(attributes.get("output_padding"), "output_padding", 0)
     auto = attributes.get("auto_pad", "NOTSET")
-    listed = list(attributes.get("pads", ())) if auto == "NOTSET" else []
-    if len(listed) == 2:
-        listed = [0, listed[0], 0, listed[1]]
-    listed = listed or [0] * 4
+    listed = _listed_pads(node)
     wanted = attributes.get("output_shape")
     if wanted is not None or auto in ("SAME_UPPER", "SAME_LOWER"):
         full = [(n - 1) * s + k for n, s, k in zip(size, strides, kernel, strict=True)]
@@ -271,8 +283,6 @@ def _transposed_pads(
         halves = [total // 2 for total in totals]
         rest = [total - half for total, half in zip(totals, halves, strict=True)]
         listed = [*rest, *halves] if auto == "SAME_LOWER" else [*halves, *rest]
-        if auto == "NOTSET":
-            listed = [*halves, *rest]
     listed[2] -= extra[0]
     listed[3] -= extra[1]
     if len(listed) != 4 or min(listed[:2]) < 0 or min(extra) < 0 or max(extra) > 64:

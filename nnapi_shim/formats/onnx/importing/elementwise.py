@@ -2,18 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import numpy as np
-
-from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.merging import alike
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import LAST, Value, picked
-from nnapi_shim.formats.tflite.importing.operations import NONE
-from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
 
 Lowering = Callable[[Importing, Node], None]
@@ -77,19 +72,12 @@ def _last(graph: Importing, item: Value) -> Operand:
 
 def merged(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> list[list[int]]:
     """Neighbouring axes in which each tensor is whole, or has size 1."""
-    groups: list[list[int]] = []
-    before: Any = None
-    for axis, size in enumerate(shape):
-        if size == 1:
-            pattern = before
-        else:
-            pattern = tuple(_size(own, axis - len(shape)) == size for own in shapes)
-        if groups and (pattern == before or before is None):
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-        before = pattern
-    return groups
+    patterns = [
+        None if size == 1 else tuple(_size(own, axis - len(shape)) == size for own in shapes)
+        for axis, size in enumerate(shape)
+    ]
+    last = next(filter(None, patterns), None)  # dimensions of size 1 go with those before them
+    return alike([last := pattern or last for pattern in patterns])
 
 
 def _size(shape: tuple[int, ...], axis: int) -> int:
@@ -116,78 +104,3 @@ def _merged(
     if item.array is not None:
         return graph.constant_operand(item._replace(array=item.array.reshape(sizes), shape=sizes))
     return graph.reshaped(graph.elements(item.name), sizes)
-
-
-def number(operand: Operand, value: float) -> Array:
-    """A one-element constant of the type of an operand."""
-    return np.full(1, value, DTYPES[operand.type])
-
-
-class Math:
-    """Arithmetic of float operands, for functions that NNAPI lacks."""
-
-    def __init__(self, graph: Importing) -> None:
-        self.graph = graph
-
-    def _pair(self, kind: str, a: Any, b: Any) -> Operand:
-        like = a if isinstance(a, Operand) else b
-        inputs = [i if isinstance(i, Operand | np.ndarray) else number(like, i) for i in (a, b)]
-        fused = [] if kind in ("MAXIMUM", "MINIMUM", "POW", "LESS", "GREATER", "EQUAL") else [NONE]
-        result: Operand = self.graph.make(kind, [*inputs, *fused])
-        return result
-
-    def add(self, a: Any, b: Any) -> Operand:
-        """A + b."""
-        return self._pair("ADD", a, b)
-
-    def sub(self, a: Any, b: Any) -> Operand:
-        """A - b."""
-        return self._pair("SUB", a, b)
-
-    def mul(self, a: Any, b: Any) -> Operand:
-        """A * b."""
-        return self._pair("MUL", a, b)
-
-    def div(self, a: Any, b: Any) -> Operand:
-        """A / b."""
-        return self._pair("DIV", a, b)
-
-    def max(self, a: Any, b: Any) -> Operand:
-        """The larger one."""
-        return self._pair("MAXIMUM", a, b)
-
-    def min(self, a: Any, b: Any) -> Operand:
-        """The smaller one."""
-        return self._pair("MINIMUM", a, b)
-
-    def less(self, a: Any, b: Any) -> Operand:
-        """A < b."""
-        return self._pair("LESS", a, b)
-
-    def greater(self, a: Any, b: Any) -> Operand:
-        """A > b."""
-        return self._pair("GREATER", a, b)
-
-    def unary(self, kind: str, x: Operand) -> Operand:
-        """An operation of one operand."""
-        result: Operand = self.graph.make(kind, [x])
-        return result
-
-    def select(self, condition: Operand, a: Operand, b: Operand) -> Operand:
-        """A where the condition holds, else b; all of one shape."""
-        result: Operand = self.graph.make("SELECT", [condition, a, b])
-        return result
-
-    def full(self, like: Operand, value: float) -> Operand:
-        """A tensor of the dimensions of an operand, filled with a number."""
-        if like.type is T.TENSOR_FLOAT32 or like.type is T.TENSOR_INT32:
-            dtype: Any = float if like.type is T.TENSOR_FLOAT32 else int
-            return self.graph.filled(like.dimensions, dtype(value))
-        size = math.prod(like.dimensions) * DTYPES[like.type].itemsize
-        self.graph.room.take(size, "a constant")
-        return self.graph.model.constant(np.full(like.dimensions, value, DTYPES[like.type]))
-
-    def mean(self, x: Operand, axes: Sequence[int]) -> Operand:
-        """The mean over axes, which keep size 1."""
-        result: Operand = self.graph.make("MEAN", [x, np.array(axes, np.int32), 1])
-        return result

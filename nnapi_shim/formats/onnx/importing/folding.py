@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.arrays import Array
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.graph import Importing
+from nnapi_shim.formats.onnx.importing.graph import Importing, constant_value
 from nnapi_shim.formats.onnx.importing.moves import axes_of, axis_of, target_shape
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.slicing import ranges_of
 from nnapi_shim.formats.onnx.schema import DTYPES, TYPES
 from nnapi_shim.formats.onnx.tensor import Constant
@@ -322,7 +322,7 @@ def _constant(graph: Importing, node: Node, name: str) -> None:
     attributes = node.attributes
     value = attributes.get("value")
     if isinstance(value, Constant):
-        graph.values[name] = graph.values.get(name) or graph._constant_value(name, value)
+        graph.values[name] = graph.values.get(name) or constant_value(name, value)
         return
     for key, dtype in (
         ("value_float", np.float32),

@@ -8,12 +8,12 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.importing.operations import NONE
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing import quantized
 from nnapi_shim.formats.onnx.importing.elementwise import Aligned
 from nnapi_shim.formats.onnx.importing.graph import Importing
 from nnapi_shim.formats.onnx.importing.value import BYTES
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 LOWEST = {"UINT8": 0, "INT8": -128}
 
@@ -79,9 +79,7 @@ def _normalized(graph: Importing, node: Node) -> bool:
     shape = (-1, *[1] * (weights.ndim - 1))  # type: ignore[union-attr]
     changed = (weights * factor.reshape(shape)).astype(np.float32)
     added = ((start - np.float64(mean)) * factor + np.float64(offset)).astype(np.float32)
-    names = [graph.fresh(), graph.fresh()]
-    for name, array in zip(names, (changed, added), strict=True):
-        graph.fold(name, array)
+    names = [graph.folded(array) for array in (changed, added)]
     graph.done.add(id(behind))
     graph.lower(graph, node._replace(inputs=(node.inputs[0], *names), outputs=behind.outputs[:1]))
     return True
@@ -163,9 +161,7 @@ def _transposed(graph: Importing, node: Node, name: str) -> str:
         return name
     item = graph.value(name)
     assert item.array is not None
-    own = graph.fresh()
-    graph.fold(own, item.array.T, item.type)
-    return own
+    return graph.folded(item.array.T, item.type)
 
 
 def _gemm(

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.api.arrays import DTYPES as DTYPES_OF
-from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.importing.allocation import Room
+from nnapi_shim.formats.importing.operations import Operations
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Argument, File, Graph, Node
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import (
     BYTES,
     FIRST,
@@ -20,10 +21,8 @@ from nnapi_shim.formats.onnx.importing.value import (
     Value,
     picked,
 )
-from nnapi_shim.formats.onnx.schema import DTYPES
+from nnapi_shim.formats.onnx.schema import NAMES
 from nnapi_shim.formats.onnx.tensor import Constant
-from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.importing.operations import Operations
 from nnapi_shim.hal.enums import OperandType as T
 
 MOST_RANK = 4
@@ -36,16 +35,12 @@ Key = tuple[str, Any]
 
 
 class Importing(Operations):
-    """A model under construction. Nodes are lowered in the order of the file.
-
-    outer: the graph around a body or branch, whose values it may read.
-    """
+    """A model under construction. Nodes are lowered in the order of the file."""
 
     def __init__(self, file: File, graph: Graph, room: Room, hints: Mapping[str, Any]) -> None:
-        super().__init__()
+        super().__init__(room)
         self.file = file
         self.graph = graph
-        self.room = room
         self.hints = hints
         """Name of a tensor of bytes -> scale and zero point with which it is read."""
         self.values: dict[str, Value] = {}
@@ -54,11 +49,7 @@ class Importing(Operations):
         self.lower: Callable[[Importing, Node], None] = lambda graph, node: None
         """Lowers a node."""
         self.depth = 0
-        self.captured: Callable[[str], Value | None] = lambda name: None
-        """The value of a graph around this one, as a new input."""
         self._cache: dict[tuple[str, Any], Operand] = {}
-        self._inputs: set[int] = set()
-        self._outputs: set[int] = set()
         self._fresh = 0
         self._read: set[str] | None = None
         self.quantized: dict[str, Any] = {}
@@ -90,17 +81,12 @@ class Importing(Operations):
             self.lower(self, self.deferred.pop(name))
         known = self.values.get(name)
         if known is None and name in self.graph.constants:
-            known = self.values[name] = self._constant_value(name, self.graph.constants[name])
-        if known is None:
-            known = self.captured(name)
+            known = self.values[name] = constant_value(name, self.graph.constants[name])
         if known is None:
             if not name:
                 raise reason("a required input is omitted", "import.onnx.input-omitted")
             raise reason(f"{name[:80]!r} has no value", "import.onnx.no-value")
         return known
-
-    def _constant_value(self, name: str, item: Constant) -> Value:
-        return Value(name, item.type, item.shape, item.array)
 
     def has(self, node: Node, at: int) -> bool:
         """Whether a node has an optional input."""
@@ -161,9 +147,21 @@ class Importing(Operations):
     def fold(self, name: str, array: Array, type: str | None = None) -> None:
         """Record a value that is known at import."""
         if type is None:
-            names = {np.dtype(dtype): key for key, dtype in reversed(DTYPES.items())}
-            type = names[array.dtype]
+            type = NAMES[array.dtype]
         self.values[name] = Value(name, type, array.shape, array)
+
+    def typed(self, node: Node, *allowed: str) -> Value:
+        """The first input of a node, of one of the element types."""
+        item = self.value(node.inputs[0])
+        if item.type not in allowed:
+            raise reason(f"its input is {item.type}", "import.onnx.type")
+        return item
+
+    def folded(self, array: Array, type: str | None = None) -> str:
+        """A new name for a value that is known at import."""
+        name = self.fresh()
+        self.fold(name, array, type)
+        return name
 
     def operand_type(self, type: str, what: str = "it") -> T:
         """The operand type of an element type."""
@@ -199,6 +197,23 @@ class Importing(Operations):
             return self._cached((name, "last"), lambda: self.constant_operand(moved))
         return self._cached((name, "last"), lambda: self.moved(self.operand(name), LAST))
 
+    def stored(self, name: str) -> tuple[Operand, bool]:
+        """The operand of a value as it is stored, and whether its channels are last."""
+        item = self.value(name)
+        is_last = item.is_last and item.rank == 4
+        return (self.image(name) if is_last else self.operand(name)), is_last
+
+    def along(self, name: str, axis: int) -> tuple[Operand, int, bool]:
+        """An operand for an operation along an axis, the axis in it, and whether its channels are
+        last. The dimensions on both sides of the axis are merged if there are too many.
+        """
+        shape = self.value(name).shape
+        if len(shape) > MOST_RANK:
+            sides = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+            return self.reshaped(self.elements(name), sides), 1, False
+        operand, is_last = self.stored(name)
+        return operand, LAST.index(axis) if is_last else axis, is_last
+
     def elements(self, name: str) -> Operand:
         """An operand with the elements of a value in order, of any dimensions."""
         item = self.value(name)
@@ -233,9 +248,9 @@ class Importing(Operations):
                 )
         if array.size >= UNIFORM and not any(array.strides) and item.type in ("FLOAT", "INT32"):
             return self.filled(array.shape, array.flat[0].item())
-        if not array.flags.c_contiguous or array.dtype != DTYPES_OF[kind]:
-            self.room.take(array.size * DTYPES_OF[kind].itemsize, f"{item.name[:80]!r}")
-        array = np.ascontiguousarray(array, DTYPES_OF[kind])
+        if not array.flags.c_contiguous or array.dtype != DTYPES[kind]:
+            self.room.take(array.size * DTYPES[kind].itemsize, f"{item.name[:80]!r}")
+        array = np.ascontiguousarray(array, DTYPES[kind])
         quantized = item.type in BYTES
         scale, zero = self.hints.get(item.name, (1.0, 0)) if quantized else (0.0, 0)
         return self.model.constant(array, kind, scale, zero)
@@ -252,8 +267,7 @@ class Importing(Operations):
             raise reason(
                 f"NNAPI does not transpose {operand.type.name}", "import.onnx.transpose.type"
             )
-        result: Operand = self.make("TRANSPOSE", [operand, np.array(perm, np.int32)])
-        return result
+        return self.make("TRANSPOSE", [operand, np.array(perm, np.int32)])
 
     def raw(self, operand: Operand, scale: float, zero_point: int) -> Operand:
         """The same bytes with another scale and zero point."""
@@ -262,10 +276,7 @@ class Importing(Operations):
             return operand
         if operand.value is not None:
             return self.model.constant(operand.value, operand.type, scale, zero_point)
-        result: Operand = self.make(
-            "CAST", [operand], output=operand.type, scale=scale, zero_point=zero_point
-        )
-        return result
+        return self.make("CAST", [operand], output=operand.type, scale=scale, zero_point=zero_point)
 
     def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """A RESHAPE; of booleans as numbers."""
@@ -274,8 +285,7 @@ class Importing(Operations):
             return super().reshaped(operand, shape)
         values = [self.filled(operand.dimensions, value) for value in (1, 0)]
         numbers = super().reshaped(self.make("SELECT", [operand, *values]), shape)
-        result: Operand = self.make("NOT_EQUAL", [numbers, np.zeros(1, np.int32)])
-        return result
+        return self.make("NOT_EQUAL", [numbers, np.zeros(1, np.int32)])
 
     # Results
 
@@ -296,6 +306,14 @@ class Importing(Operations):
         if at < len(node.outputs) and node.outputs[at]:
             self.define(node.outputs[at], operand, type, shape, is_last)
 
+    def give_elements(
+        self, node: Node, operand: Operand, type: str, shape: Sequence[int], *, at: int = 0
+    ) -> None:
+        """Make an operand with the elements of an output, in their order, that output."""
+        if len(shape) <= MOST_RANK:
+            operand = self.reshaped(operand, shape)
+        self.give(node, operand, type, shape, at=at)
+
     def define(
         self,
         name: str,
@@ -312,7 +330,7 @@ class Importing(Operations):
         if not operand.name and is_own and operand.value is None:
             self.model.name_operand(operand, name)
 
-    def alias(self, node: Node, source: str, shape: Sequence[int] | None = None) -> None:
+    def alias(self, node: Node, source: str) -> None:
         """Make the output of a node the same value as an input."""
         item = self.value(source)
         self.values[node.outputs[0]] = item._replace(name=node.outputs[0])
@@ -334,12 +352,8 @@ class Importing(Operations):
         if like is not None:
             scale, zero = like.scale, like.zero_point
         operand = self.model.input(type, shape or (1,), scale, zero, name=item.name)
-        self._inputs.add(operand.index)
+        self.inputs.add(operand.index)
         self.values[item.name] = Value(item.name, item.type, shape, None, operand)
-
-    def is_input(self, operand: Operand) -> bool:
-        """Whether an operand is an input of the model, not computed."""
-        return operand.index in self._inputs
 
     def output(self, name: str) -> Operand:
         """The operand of an output: written by an operation, and of no other output."""
@@ -350,11 +364,7 @@ class Importing(Operations):
                 f"output {name[:80]!r} has {item.rank} dimensions; NNAPI has at most {MOST_RANK}",
                 "import.onnx.rank",
             )
-        given = operand.index in self._inputs or operand.value is not None
-        if given or operand.index in self._outputs:
-            operand = self.copy(operand)
-        self._outputs.add(operand.index)
-        return operand
+        return self.own_output(operand)
 
     def copy(self, operand: Operand) -> Operand:
         """A new operand with the same contents."""
@@ -362,6 +372,11 @@ class Importing(Operations):
             return super().copy(operand)
         except NnapiError:
             raise reason(f"NNAPI does not copy {operand}", "import.onnx.copy") from None
+
+
+def constant_value(name: str, item: Constant) -> Value:
+    """The value of a constant of the file."""
+    return Value(name, item.type, item.shape, item.array)
 
 
 def _has_inner(graph: Graph) -> bool:

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math, common
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering, common
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import FLOATS, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -24,20 +25,10 @@ def _matmul(graph: Importing, node: Node) -> None:
         rows = (math.prod(a.shape[:-1]), a.shape[-1])
         flat = graph.reshaped(graph.elements(a.name), rows)
         result = connected(graph, flat, b.array.T, None, a.type)
-        shape = (*a.shape[:-1], b.shape[-1])
-        give_reshaped(graph, node, result, a.type, shape)
+        graph.give_elements(node, result, a.type, (*a.shape[:-1], b.shape[-1]))
         return
     operand, shape = product(graph, a, b)
-    give_reshaped(graph, node, operand, a.type, shape)
-
-
-def give_reshaped(
-    graph: Importing, node: Node, operand: Operand, type: str, shape: tuple[int, ...]
-) -> None:
-    """Make an operand the output of a node, in a shape."""
-    if len(shape) <= 4:
-        operand = graph.reshaped(operand, shape)
-    graph.give(node, operand, type, shape)
+    graph.give_elements(node, operand, a.type, shape)
 
 
 def connected(graph: Importing, x: Operand, weights: Any, bias: Any, type: str) -> Operand:
@@ -46,8 +37,7 @@ def connected(graph: Importing, x: Operand, weights: Any, bias: Any, type: str) 
     filter = graph.constant_operand(Value("weights", type, weights.shape, weights))
     if bias is None:
         bias = np.zeros(weights.shape[0], dtype)
-    result: Operand = graph.make("FULLY_CONNECTED", [x, filter, bias, NONE])
-    return result
+    return graph.make("FULLY_CONNECTED", [x, filter, bias, NONE])
 
 
 def product(graph: Importing, a: Value, b: Value) -> tuple[Operand, tuple[int, ...]]:
@@ -79,8 +69,7 @@ def product(graph: Importing, a: Value, b: Value) -> tuple[Operand, tuple[int, .
         wide = graph.reshaped(operand, (1,) * (len(lead) - len(batch)) + own)
         wide = graph.broadcast(wide, (*lead, *own[-2:]))
         pair.append(graph.reshaped(wide, (math.prod(lead), *own[-2:])))
-    result: Operand = graph.make("BATCH_MATMUL", [*pair, False, False])
-    return result, tuple(result_shape)
+    return graph.make("BATCH_MATMUL", [*pair, False, False]), tuple(result_shape)
 
 
 def _gemm(graph: Importing, node: Node) -> None:
@@ -104,24 +93,12 @@ def _gemm(graph: Importing, node: Node) -> None:
             graph.room.take(weights.size * 4, "weights")
             weights = (weights * np.float32(alpha)).astype(weights.dtype)
         row = None
-        if (
-            bias is not None
-            and bias.array is not None
-            and math.prod(bias.shape)
-            in (
-                1,
-                bias.shape[-1] if bias.rank else 1,
-            )
-        ):
+        if bias is not None and bias.array is not None and bias.array.size in (1, columns):
             scaled = (bias.array.reshape(-1) * np.float32(beta)).astype(bias.array.dtype)
-            row, bias = np.broadcast_to(scaled, (columns,)), None
-            row = np.ascontiguousarray(row)
+            row, bias = np.ascontiguousarray(np.broadcast_to(scaled, (columns,))), None
         result = connected(graph, x, weights, row, a.type)
     else:
-        pair = [
-            graph.reshaped(x, (1, *a.shape)),
-            graph.reshaped(graph.operand(b.name), (1, *b.shape)),
-        ]
+        pair = [graph.reshaped(graph.operand(v.name), (1, *v.shape)) for v in (a, b)]
         result = graph.make("BATCH_MATMUL", [*pair, left, right])
         result = graph.reshaped(result, (rows, columns))
         if alpha != 1:
@@ -144,8 +121,7 @@ def integers(graph: Importing, name: str, zero: str | None) -> Operand:
         raise reason("it has several zero points", "import.onnx.zero-points")
     if point.array is not None and not point.array.any():
         return whole
-    result: Operand = graph.make("SUB", [whole, as_int32(graph, graph.operand(zero)), NONE])
-    return result
+    return graph.make("SUB", [whole, as_int32(graph, graph.operand(zero)), NONE])
 
 
 def as_int32(graph: Importing, operand: Operand) -> Operand:
@@ -153,8 +129,7 @@ def as_int32(graph: Importing, operand: Operand) -> Operand:
     raw = graph.raw(operand, 1.0, 0)
     if raw.type is T.TENSOR_QUANT8_ASYMM_SIGNED:
         raw = graph.make("DEQUANTIZE", [raw], output=T.TENSOR_FLOAT32)
-    result: Operand = graph.make("CAST", [raw], output=T.TENSOR_INT32)
-    return result
+    return graph.make("CAST", [raw], output=T.TENSOR_INT32)
 
 
 def _matmul_integer(graph: Importing, node: Node) -> None:
@@ -169,7 +144,7 @@ def _matmul_integer(graph: Importing, node: Node) -> None:
         graph.define(own, integers(graph, name, zero), "INT32", item.shape)
         pair.append(graph.value(own))
     operand, shape = product(graph, *pair)
-    give_reshaped(graph, node, operand, "INT32", shape)
+    graph.give_elements(node, operand, "INT32", shape)
 
 
 LOWERINGS: dict[str, Lowering] = {

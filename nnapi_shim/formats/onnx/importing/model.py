@@ -4,20 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.importing.allocation import Room
+from nnapi_shim.formats.importing.reason import MALFORMED, Reason, affected, listed, reason
 from nnapi_shim.formats.onnx.file import File, Node
 from nnapi_shim.formats.onnx.importing import control_flow, fusing
 from nnapi_shim.formats.onnx.importing.folding import folded
 from nnapi_shim.formats.onnx.importing.graph import Importing
 from nnapi_shim.formats.onnx.importing.hints import hints_of
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.table import LOWERINGS, why_not
-from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.importing.model import (
-    MALFORMED,
-    MOST_OPERATORS,
-    MOST_REASONS,
-    Reason,
-)
 
 NEWEST_OPSET = 28
 """The newest version of the standard operators that this import knows."""
@@ -40,24 +34,10 @@ def imported(file: File, shapes: Sizes) -> Model:
 
 def import_error(total: int, reasons: Sequence[Reason]) -> NnapiError:
     """A one-line error: each reason with the number of nodes and the first of them."""
-    groups: dict[tuple[str, str], list[Reason]] = {}
-    for item in reasons:
-        groups.setdefault((item.name, item.why), []).append(item)
-    shown = "; ".join(_grouped(group) for group in list(groups.values())[:MOST_REASONS])
-    more = f"; and {len(groups) - MOST_REASONS} more" if len(groups) > MOST_REASONS else ""
-    count = len({item.number for item in reasons if item.number is not None})
-    what = f"{count} of {total} operators have" if count else "the graph has"
+    what = affected(reasons, total)
     return bad_data(
-        f"{what} no place in an NNAPI model: {shown}{more}", "import.onnx.no-counterpart"
+        f"{what} no place in an NNAPI model: {listed(reasons)}", "import.onnx.no-counterpart"
     )
-
-
-def _grouped(reasons: Sequence[Reason]) -> str:
-    if len(reasons) == 1:
-        return str(reasons[0])
-    numbers = ", ".join(str(item.number) for item in reasons[:MOST_OPERATORS])
-    more = ", ..." if len(reasons) > MOST_OPERATORS else ""
-    return f"{len(reasons)} operators {reasons[0].name} ({numbers}{more}): {reasons[0].why}"
 
 
 def attempt(file: File, shapes: Sizes) -> tuple[Model | None, list[Reason]]:

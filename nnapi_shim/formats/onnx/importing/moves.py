@@ -1,16 +1,16 @@
 """Operators that move elements: shapes, transpositions, joining."""
 
-import itertools
 import math
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.merging import runs
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, common, merged
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import BYTES, FIRST, LAST, picked
 
 
@@ -43,10 +43,7 @@ def reshape_to(graph: Importing, node: Node, shape: tuple[int, ...]) -> None:
     item = graph.value(node.inputs[0])
     if math.prod(shape) != math.prod(item.shape):
         raise reason(f"{list(item.shape)} cannot become {list(shape)}", "import.onnx.reshape.size")
-    operand = graph.elements(node.inputs[0])
-    if len(shape) <= MOST_RANK:
-        operand = graph.reshaped(operand, shape)
-    graph.give(node, operand, item.type, shape)
+    graph.give_elements(node, graph.elements(node.inputs[0]), item.type, shape)
 
 
 def _reshape(graph: Importing, node: Node) -> None:
@@ -133,8 +130,7 @@ def permuted(graph: Importing, operand: Operand, perm: tuple[int, ...]) -> Opera
         from nnapi_shim.formats.onnx.importing.conversion import from_bool
 
         numbers = permuted(graph, from_bool(graph, operand, "INT32"), perm)
-        truths: Operand = graph.make("NOT_EQUAL", [numbers, np.zeros(1, np.int32)])
-        return truths
+        return graph.make("NOT_EQUAL", [numbers, np.zeros(1, np.int32)])
     if kind != "TENSOR_INT32" or len(perm) < 2:
         return graph.moved(operand, perm)
     sizes = operand.dimensions
@@ -148,7 +144,7 @@ def gathered(graph: Importing, operand: Operand, order: Any) -> Operand:
     """The elements at constant positions of the flat operand, in the shape of `order`."""
     flat = graph.reshaped(operand, (math.prod(operand.dimensions),))
     index = np.ascontiguousarray(order.reshape(-1), np.int32)
-    result: Operand = graph.make("GATHER", [flat, 0, index])
+    result = graph.make("GATHER", [flat, 0, index])
     return result if order.ndim > MOST_RANK else graph.reshaped(result, order.shape)
 
 
@@ -157,15 +153,9 @@ def _merged_for(
 ) -> tuple[Operand, tuple[int, ...]]:
     """The operand with axes merged that stay neighbours, and the permutation of the groups."""
     item = graph.value(name)
-    wide = [axis for axis in perm if item.shape[axis] != 1]
-    groups: list[list[int]] = []
     order = [axis for axis in range(item.rank) if item.shape[axis] != 1]
-    after = dict(itertools.pairwise(order))
-    for axis in wide:
-        if groups and after.get(groups[-1][-1]) == axis:
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
+    moved = runs([order.index(axis) for axis in perm if item.shape[axis] != 1])
+    groups = [[order[at] for at in run] for run in moved]
     if len(groups) > MOST_RANK:
         raise reason(
             f"it moves {len(groups)} groups of dimensions; NNAPI's TRANSPOSE takes {MOST_RANK}",
@@ -175,11 +165,6 @@ def _merged_for(
     sizes = tuple(math.prod(item.shape[axis] for axis in group) for group in stored)
     operand = graph.reshaped(graph.elements(name), sizes)
     return operand, tuple(stored.index(group) for group in groups) or (0,)
-
-
-def stored_axis(axis: int, is_last: bool) -> int:
-    """The axis of an operand that is stored with its channels last."""
-    return LAST.index(axis) if is_last else axis
 
 
 def _concat(graph: Importing, node: Node) -> None:
@@ -198,18 +183,12 @@ def _concat(graph: Importing, node: Node) -> None:
         graph.alias(node, node.inputs[0])
         return
     items = [item for item in items if item.shape[axis]]
-    names = [item.name for item in items]
     is_last = len(shape) == 4 and any(item.is_last for item in items)
-    if len(shape) > MOST_RANK:
-        pre, post = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-        operands = [
-            graph.reshaped(graph.elements(item.name), (pre, item.shape[axis], post))
-            for item in items
-        ]
-        at = 1
+    if is_last:
+        operands, at = [graph.image(item.name) for item in items], LAST.index(axis)
     else:
-        operands = [graph.image(n) if is_last else graph.operand(n) for n in names]
-        at = stored_axis(axis, is_last)
+        parts = [graph.along(item.name, axis) for item in items]
+        operands, at = [operand for operand, _, _ in parts], parts[0][1]
     options: dict[str, Any] = {}
     if type in BYTES:
         one = operands[0]
@@ -241,7 +220,7 @@ def _packed(graph: Importing, operands: list[Operand], axis: int) -> Operand:
         flat = graph.reshaped(operand, (pre, size, post))
         parts = [flat]
         if size > 1:
-            parts = list(graph.make("SPLIT", [flat, 1, size], output_count=size))
+            parts = list(graph.several("SPLIT", [flat, 1, size], output_count=size))
         slices += [graph.reshaped(part, (pre, post)) for part in parts]
     return graph.reshaped(graph.make("PACK", [1, *slices]), shape)
 
@@ -278,35 +257,36 @@ def _tile(graph: Importing, node: Node) -> None:
     graph.give(node, operand, item.type)
 
 
-def _depth_to_space(graph: Importing, node: Node) -> None:
-    """DepthToSpace; mode CRD reorders the channels first."""
-    item = graph.value(node.inputs[0])
-    block = int(node.attributes.get("blocksize", 0))
-    operand = graph.image(node.inputs[0])
-    depth = item.shape[1]
-    if block < 1 or depth % block**2:
-        raise reason(f"blocks of {block} for {depth} channels", "import.onnx.block-size")
+def _block(node: Node) -> tuple[int, bool]:
+    """The block size, and whether the mode is CRD and not DCR."""
     mode = node.attributes.get("mode", "DCR")
     if mode not in ("DCR", "CRD"):
         raise reason(f"mode {mode!r}", "import.onnx.attribute")
-    if mode == "CRD":
+    return int(node.attributes.get("blocksize", 0)), mode == "CRD"
+
+
+def _depth_to_space(graph: Importing, node: Node) -> None:
+    """DepthToSpace; mode CRD reorders the channels first."""
+    item = graph.value(node.inputs[0])
+    block, is_by_column = _block(node)
+    operand, depth = graph.image(node.inputs[0]), item.shape[1]
+    if block < 1 or depth % block**2:
+        raise reason(f"blocks of {block} for {depth} channels", "import.onnx.block-size")
+    if is_by_column:
         order = np.arange(depth, dtype=np.int32).reshape(-1, block * block).T.reshape(-1)
         operand = graph.make("GATHER", [operand, 3, np.ascontiguousarray(order)])
-    result = graph.make("DEPTH_TO_SPACE", [operand, block])
-    graph.give(node, result, item.type, is_last=True)
+    graph.give(node, graph.make("DEPTH_TO_SPACE", [operand, block]), item.type, is_last=True)
 
 
 def _space_to_depth(graph: Importing, node: Node) -> None:
-    block = int(node.attributes.get("blocksize", 0))
+    item = graph.value(node.inputs[0])
+    block, is_by_column = _block(node)
     result = graph.make("SPACE_TO_DEPTH", [graph.image(node.inputs[0]), block])
-    mode = node.attributes.get("mode", "DCR")
-    if mode == "CRD":
-        depth = graph.value(node.inputs[0]).shape[1]
+    if is_by_column:
+        depth = item.shape[1]
         order = np.arange(depth * block**2, dtype=np.int32).reshape(-1, depth).T.reshape(-1)
         result = graph.make("GATHER", [result, 3, np.ascontiguousarray(order)])
-    elif mode != "DCR":
-        raise reason(f"mode {mode!r}", "import.onnx.attribute")
-    graph.give(node, result, graph.value(node.inputs[0]).type, is_last=True)
+    graph.give(node, result, item.type, is_last=True)
 
 
 def _triangle(graph: Importing, node: Node) -> None:
@@ -319,10 +299,8 @@ def _triangle(graph: Importing, node: Node) -> None:
     keep = mask if not node.attributes.get("upper", 1) else ~mask
     if item.type not in ("FLOAT", "INT32", "INT64"):
         raise reason(f"its input is {item.type}", "import.onnx.type")
-    name, zero = graph.fresh(), graph.fresh()
-    graph.fold(name, keep)
-    graph.fold(zero, np.zeros(1, np.float32 if item.type == "FLOAT" else np.int32))
-    aligned = Aligned(graph, [name, node.inputs[0], zero])
+    zero = np.zeros(1, np.float32 if item.type == "FLOAT" else np.int32)
+    aligned = Aligned(graph, [graph.folded(keep), node.inputs[0], graph.folded(zero)])
     operands = [graph.broadcast(operand, aligned.sizes) for operand in aligned.operands]
     aligned.give(graph, node, graph.make("SELECT", operands), item.type)
 

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
 from nnapi_shim.formats.onnx.importing.moves import axis_of
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.value import FLOATS
+from nnapi_shim.formats.onnx.importing.value import FLOATS, Value
 
 
-def _float_input(graph: Importing, node: Node) -> Any:
+def _float_input(graph: Importing, node: Node) -> Value:
     item = graph.value(node.inputs[0])
     if item.type not in FLOATS or any(graph.value(n).type != item.type for n in node.inputs if n):
         raise reason(f"its inputs are {item.type} and others", "import.onnx.type")
@@ -31,6 +32,16 @@ def _by_channel(graph: Importing, name: str, rank: int, is_last: bool) -> Operan
     return graph.reshaped(operand, (count, *[1] * (rank - 2)))
 
 
+def _epsilon(node: Node) -> float:
+    return float(node.attributes.get("epsilon", 1e-5))
+
+
+def _in_columns(graph: Importing, item: Value) -> Operand:
+    """The input with all dimensions after the channels merged."""
+    n, depth, *rest = item.shape
+    return graph.reshaped(graph.elements(item.name), (n, depth, maths.prod(rest)))
+
+
 def _batch(graph: Importing, node: Node) -> None:
     """BatchNormalization of inference: a product and a sum."""
     item = _float_input(graph, node)
@@ -42,18 +53,14 @@ def _batch(graph: Importing, node: Node) -> None:
         raise reason("spatial is 0", "import.onnx.attribute")
     if item.rank < 2:
         raise reason(f"its input has {item.rank} dimensions", "import.onnx.rank")
-    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    epsilon = _epsilon(node)
     m = Math(graph)
-    rank, is_last = item.rank, item.rank == 4
-    if rank > MOST_RANK:
-        n, depth, *rest = item.shape
-        x = graph.reshaped(graph.elements(item.name), (n, depth, maths.prod(rest)))
-        rank = 3
+    rank, is_last = min(item.rank, 3), item.rank == 4
+    if item.rank > MOST_RANK:
+        x = _in_columns(graph, item)
     else:
         x = graph.image(item.name) if is_last else graph.operand(item.name)
     arrays = [graph.array(name) for name in node.inputs[1:5]]
-    factor: Any
-    offset: Any
     if all(array is not None and array.ndim == 1 for array in arrays):
         constants = [np.asarray(a, np.float64) for a in arrays]
         scale = constants[0] / np.sqrt(constants[3] + epsilon)
@@ -79,26 +86,22 @@ def _normalized(m: Math, x: Operand, axes: Sequence[int], epsilon: float) -> Ope
     return m.div(moved, m.unary("SQRT", m.add(variance, epsilon)))
 
 
+def _scaled(graph: Importing, node: Node, x: Operand, rank: int, is_last: bool) -> Operand:
+    """The product with the scale of each channel, plus its offset."""
+    m = Math(graph)
+    gain, bias = (_by_channel(graph, name, rank, is_last) for name in node.inputs[1:3])
+    return m.add(m.mul(x, gain), bias)
+
+
 def _instance(graph: Importing, node: Node) -> None:
     item = _float_input(graph, node)
-    epsilon = float(node.attributes.get("epsilon", 1e-5))
-    m = Math(graph)
+    m, epsilon = Math(graph), _epsilon(node)
     if item.rank == 4:
         x = _normalized(m, graph.image(item.name), [1, 2], epsilon)
-        gain, bias = (_by_channel(graph, name, 4, True) for name in node.inputs[1:3])
-        graph.give(node, m.add(m.mul(x, gain), bias), item.type, is_last=True)
+        graph.give(node, _scaled(graph, node, x, 4, True), item.type, is_last=True)
         return
-    n, depth, *rest = item.shape
-    x = graph.reshaped(graph.elements(item.name), (n, depth, maths.prod(rest)))
-    gain, bias = (_by_channel(graph, name, 3, False) for name in node.inputs[1:3])
-    result = m.add(m.mul(_normalized(m, x, [2], epsilon), gain), bias)
-    _give(graph, node, result, item)
-
-
-def _give(graph: Importing, node: Node, operand: Operand, item: Any) -> None:
-    if item.rank <= MOST_RANK:
-        operand = graph.reshaped(operand, item.shape)
-    graph.give(node, operand, item.type, item.shape)
+    x = _normalized(m, _in_columns(graph, item), [2], epsilon)
+    graph.give_elements(node, _scaled(graph, node, x, 3, False), item.type, item.shape)
 
 
 def _group(graph: Importing, node: Node) -> None:
@@ -109,73 +112,67 @@ def _group(graph: Importing, node: Node) -> None:
     n, depth, *rest = item.shape
     if groups < 1 or depth % groups:
         raise reason(f"{groups} groups of {depth} channels", "import.onnx.conv.groups")
-    epsilon = float(node.attributes.get("epsilon", 1e-5))
-    m = Math(graph)
     size = maths.prod(rest)
-    x = graph.reshaped(graph.elements(item.name), (n, groups, depth // groups * size))
-    x = _normalized(m, x, [2], epsilon)
-    per_group = graph.opset < 21
-    x = graph.reshaped(x, (n, groups, depth // groups * size) if per_group else (n, depth, size))
-    gain, bias = (_by_channel(graph, name, 3, False) for name in node.inputs[1:3])
-    _give(graph, node, m.add(m.mul(x, gain), bias), item)
+    grouped = (n, groups, depth // groups * size)
+    x = graph.reshaped(graph.elements(item.name), grouped)
+    x = _normalized(Math(graph), x, [2], _epsilon(node))
+    x = graph.reshaped(x, grouped if graph.opset < 21 else (n, depth, size))
+    graph.give_elements(node, _scaled(graph, node, x, 3, False), item.type, item.shape)
 
 
-def _layer(graph: Importing, node: Node) -> None:
+def _row_input(graph: Importing, node: Node) -> tuple[Value, int, int]:
+    """The input of a normalization of rows, their first axis, and their size."""
     item = _float_input(graph, node)
     if int(node.attributes.get("stash_type", 1)) != 1 or item.type != "FLOAT":
         raise reason("it computes in another type than its input's", "import.onnx.attribute")
     axis = axis_of(node, item.rank, -1)
-    epsilon = float(node.attributes.get("epsilon", 1e-5))
-    m = Math(graph)
-    lead, size = item.shape[:axis], maths.prod(item.shape[axis:])
-    operand = graph.elements(item.name)
-    whole = axis == item.rank - 1 and item.rank <= MOST_RANK
-    shape = item.shape if whole else (maths.prod(lead), size)
-    x = graph.reshaped(operand, shape)
-    _give_moments(graph, node, m, x, epsilon)
+    return item, axis, maths.prod(item.shape[axis:])
+
+
+def _by_element(graph: Importing, name: str, size: int) -> Operand:
+    """The scale or offset of each element of a row."""
+    count = maths.prod(graph.value(name).shape)
+    if count not in (1, size):
+        raise reason("its scale has other dimensions", "import.onnx.scale")
+    return graph.reshaped(graph.elements(name), (count,))
+
+
+def _layer(graph: Importing, node: Node) -> None:
+    item, axis, size = _row_input(graph, node)
+    m, epsilon = Math(graph), _epsilon(node)
+    is_whole = axis == item.rank - 1 and item.rank <= MOST_RANK
+    shape = item.shape if is_whole else (maths.prod(item.shape[:axis]), size)
+    x = graph.reshaped(graph.elements(item.name), shape)
+    if any(node.outputs[1:]):
+        lead = tuple(n if at < axis else 1 for at, n in enumerate(item.shape))
+        _give_moments(graph, node, x, epsilon, lead)
     x = _normalized(m, x, [len(shape) - 1], epsilon)
     for kind, at in ((m.mul, 1), (m.add, 2)):
         if graph.has(node, at):
-            own = graph.value(node.inputs[at])
-            if maths.prod(own.shape) not in (1, size):
-                raise reason("its scale has other dimensions", "import.onnx.scale")
-            x = kind(x, graph.reshaped(graph.elements(own.name), (maths.prod(own.shape),)))
-    _give(graph, node, x, item)
+            x = kind(x, _by_element(graph, node.inputs[at], size))
+    graph.give_elements(node, x, item.type, item.shape)
 
 
-def _give_moments(graph: Importing, node: Node, m: Math, x: Operand, epsilon: float) -> None:
-    """The mean and the inverse deviation over the last axis, if they are outputs."""
-    if not any(node.outputs[1:]):
-        return
-    item = graph.value(node.inputs[0])
-    axis = axis_of(node, item.rank, -1)
-    shape = tuple(n if at < axis else 1 for at, n in enumerate(item.shape))
-    last = [len(x.dimensions) - 1]
+def _give_moments(
+    graph: Importing, node: Node, x: Operand, epsilon: float, shape: tuple[int, ...]
+) -> None:
+    """The mean and the inverse deviation over the last axis."""
+    m, last = Math(graph), [len(x.dimensions) - 1]
     mean = m.mean(x, last)
     moved = m.sub(x, mean)
     variance = m.mean(m.mul(moved, moved), last)
     inverse = m.div(1, m.unary("SQRT", m.add(variance, epsilon)))
-    for at, operand in ((1, mean), (2, inverse)):
-        if len(shape) <= MOST_RANK:
-            operand = graph.reshaped(operand, shape)
-        graph.give(node, operand, "FLOAT", shape, at=at)
+    graph.give_elements(node, mean, "FLOAT", shape, at=1)
+    graph.give_elements(node, inverse, "FLOAT", shape, at=2)
 
 
 def _root_mean_square(graph: Importing, node: Node) -> None:
-    item = _float_input(graph, node)
-    if int(node.attributes.get("stash_type", 1)) != 1 or item.type != "FLOAT":
-        raise reason("it computes in another type than its input's", "import.onnx.attribute")
-    axis = axis_of(node, item.rank, -1)
-    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    item, axis, size = _row_input(graph, node)
     m = Math(graph)
-    size = maths.prod(item.shape[axis:])
     x = graph.reshaped(graph.elements(item.name), (maths.prod(item.shape[:axis]), size))
-    root = m.unary("SQRT", m.add(m.mean(m.mul(x, x), [1]), epsilon))
-    own = graph.value(node.inputs[1])
-    if maths.prod(own.shape) not in (1, size):
-        raise reason("its scale has other dimensions", "import.onnx.scale")
-    gain = graph.reshaped(graph.elements(own.name), (maths.prod(own.shape),))
-    _give(graph, node, m.mul(m.div(x, root), gain), item)
+    root = m.unary("SQRT", m.add(m.mean(m.mul(x, x), [1]), _epsilon(node)))
+    result = m.mul(m.div(x, root), _by_element(graph, node.inputs[1], size))
+    graph.give_elements(node, result, item.type, item.shape)
 
 
 def _local_response(graph: Importing, node: Node) -> None:
@@ -201,11 +198,10 @@ def _lp(graph: Importing, node: Node) -> None:
     if p not in (1, 2):
         raise reason(f"p is {p}", "import.onnx.attribute")
     powers = m.mul(x, x) if p == 2 else m.unary("ABS", x)
-    total = graph.make("REDUCE_SUM", [powers, np.array([axis], np.int32), True])
+    total = m.reduced("REDUCE_SUM", powers, [axis])
     length = m.unary("SQRT", total) if p == 2 else total
     # ONNX gives 0 for a vector of zeros.
-    is_zero = graph.make("EQUAL", [length, np.zeros(1, np.float32)])
-    length = m.select(is_zero, m.full(length, 1), length)
+    length = m.select(m.equal(length, 0), m.full(length, 1), length)
     graph.give(node, m.div(x, length), item.type, item.shape)
 
 
@@ -215,9 +211,8 @@ def _mean_variance(graph: Importing, node: Node) -> None:
     m, x = Math(graph), graph.operand(item.name)
     mean = m.mean(x, axes)
     variance = m.sub(m.mean(m.mul(x, x), axes), m.mul(mean, mean))
-    graph.give(
-        node, m.div(m.sub(x, mean), m.add(m.unary("SQRT", variance), 1e-9)), item.type, item.shape
-    )
+    deviation = m.add(m.unary("SQRT", variance), 1e-9)
+    graph.give(node, m.div(m.sub(x, mean), deviation), item.type, item.shape)
 
 
 LOWERINGS: dict[str, Lowering] = {

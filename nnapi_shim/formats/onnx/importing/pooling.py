@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.convolution import Window, give_image, image_of, window
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 
 def _window(node: Node, size: tuple[int, ...], name: str = "kernel_shape") -> Window:
@@ -39,14 +40,17 @@ def _window(node: Node, size: tuple[int, ...], name: str = "kernel_shape") -> Wi
 
 def _pooled(graph: Importing, x: Operand, kind: str, found: Window) -> Operand:
     inputs: list[Any] = [x, *found.sides, *found.steps, *reversed(found.kernel), NONE]
-    result: Operand = graph.make(kind, inputs)
-    return result
+    return graph.make(kind, inputs)
+
+
+def _padded(graph: Importing, x: Operand, pads: tuple[int, int, int, int]) -> Operand:
+    top, left, bottom, right = pads
+    pairs = np.array([(0, 0), (top, bottom), (left, right), (0, 0)], np.int32)
+    return graph.make("PAD", [x, pairs])
 
 
 def _max_pool(graph: Importing, node: Node) -> None:
-    item = graph.value(node.inputs[0])
-    if item.type not in (*FLOATS, *BYTES):
-        raise reason(f"its input is {item.type}", "import.onnx.type")
+    item = graph.typed(node, *FLOATS, *BYTES)
     graph.require_unread(node, 1, "the positions of the maxima")
     x = image_of(graph, node.inputs[0])
     result = _pooled(graph, x, "MAX_POOL_2D", _window(node, x.dimensions[1:3]))
@@ -55,15 +59,12 @@ def _max_pool(graph: Importing, node: Node) -> None:
 
 def _average_pool(graph: Importing, node: Node) -> None:
     """AveragePool; pads that are counted are zeros of the image."""
-    item = graph.value(node.inputs[0])
-    if item.type not in FLOATS:
-        raise reason(f"its input is {item.type}", "import.onnx.type")
+    item = graph.typed(node, *FLOATS)
     x = image_of(graph, node.inputs[0])
     found = _window(node, x.dimensions[1:3])
     if node.attributes.get("count_include_pad", 0) and any(found.pads):
         own = window(node, tuple(node.attributes.get("kernel_shape", ())), x.dimensions[1:3]).pads
-        pads = np.array([(0, 0), (own[0], own[2]), (own[1], own[3]), (0, 0)], np.int32)
-        x = graph.make("PAD", [x, pads])
+        x = _padded(graph, x, own)
         rest = tuple(max(n - m, 0) for n, m in zip(found.pads, own, strict=True))
         found = found._replace(pads=(rest[0], rest[1], rest[2], rest[3]))
     result = _pooled(graph, x, "AVERAGE_POOL_2D", found)
@@ -74,28 +75,19 @@ def _over_image(kind: str) -> Lowering:
     """The mean or maximum of all of an image."""
 
     def lower(graph: Importing, node: Node) -> None:
-        item = graph.value(node.inputs[0])
-        if item.type not in FLOATS and not (kind == "REDUCE_MAX" and item.type in BYTES):
-            raise reason(f"its input is {item.type}", "import.onnx.type")
+        item = graph.typed(node, *FLOATS, *(BYTES if kind == "REDUCE_MAX" else ()))
         if item.rank > 4:
             n, depth, *rest = item.shape
             operand = graph.reshaped(graph.elements(node.inputs[0]), (n, depth, int(np.prod(rest))))
-            result = _reduced(graph, kind, operand, [2])
+            result = Math(graph).reduced(kind, operand, [2])
             shape = (n, depth, *[1] * len(rest))
             graph.give(node, result, item.type, shape)
             return
         x = image_of(graph, node.inputs[0])
-        result = _reduced(graph, kind, x, [1, 2])
+        result = Math(graph).reduced(kind, x, [1, 2])
         give_image(graph, node, result, item.type, item.rank)
 
     return lower
-
-
-def _reduced(graph: Importing, kind: str, x: Operand, axes: list[int]) -> Operand:
-    if kind == "MEAN":
-        return Math(graph).mean(x, axes)
-    result: Operand = graph.make(kind, [x, np.array(axes, np.int32), True])
-    return result
 
 
 def _lp_pool(graph: Importing, node: Node) -> None:
@@ -105,11 +97,8 @@ def _lp_pool(graph: Importing, node: Node) -> None:
         raise reason("p is not 2", "import.onnx.attribute")
     x = image_of(graph, node.inputs[0])
     found = _window(node, x.dimensions[1:3])
-    top, left, bottom, right = found.pads
     if any(found.pads):
-        x = graph.make(
-            "PAD", [x, np.array([(0, 0), (top, bottom), (left, right), (0, 0)], np.int32)]
-        )
+        x = _padded(graph, x, found.pads)
     pooled = _pooled(graph, x, "L2_POOL_2D", found._replace(pads=(0, 0, 0, 0)))
     count = float(found.kernel[0] * found.kernel[1]) ** 0.5
     give_image(graph, node, Math(graph).mul(pooled, count), item.type, item.rank)

@@ -8,21 +8,24 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.importing.math import Math, rounded
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.convolution import (
     check_groups,
+    convolution,
     convolved,
     give_image,
     image_of,
+    image_shape,
+    is_depthwise,
     window,
 )
-from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.matmul import give_reshaped, product
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.unary import rounded
-from nnapi_shim.formats.onnx.importing.value import BYTES, OPERAND_TYPES, Value
-from nnapi_shim.formats.tflite.importing.operations import NONE
+from nnapi_shim.formats.onnx.importing.matmul import product
+from nnapi_shim.formats.onnx.importing.value import BYTES, LAST, OPERAND_TYPES, Value
 from nnapi_shim.hal.enums import OperandType as T
 
 EXACT = 2**24
@@ -45,6 +48,13 @@ class Bytes(NamedTuple):
     def zero(self) -> int:
         """The zero point of all elements."""
         return int(self.zeros.reshape(-1)[0])
+
+    @property
+    def array(self) -> Array:
+        """The contents of weights, which must be constant."""
+        if self.value.array is None:
+            raise reason("its weights are no constant", "import.onnx.not-constant")
+        return self.value.array
 
     @property
     def is_single(self) -> bool:
@@ -79,17 +89,12 @@ def result_of(graph: Importing, node: Node, at: int) -> tuple[str, dict[str, Any
 
 
 def _real(graph: Importing, operand: Operand, scale: float, zero: int) -> Operand:
-    result: Operand = graph.make(
-        "DEQUANTIZE", [graph.raw(operand, scale, zero)], output=T.TENSOR_FLOAT32
-    )
-    return result
+    return graph.make("DEQUANTIZE", [graph.raw(operand, scale, zero)], output=T.TENSOR_FLOAT32)
 
 
 def _real_weights(graph: Importing, weights: Bytes, axis: int) -> Value:
     """Constant weights in float32."""
-    array = weights.value.array
-    if array is None:
-        raise reason("its weights are no constant", "import.onnx.not-constant")
+    array = weights.array
     graph.room.take(12 * array.size, "weights")
     shape = [1] * array.ndim
     shape[axis] = -1
@@ -98,25 +103,20 @@ def _real_weights(graph: Importing, weights: Bytes, axis: int) -> Value:
         for v in (weights.scales, weights.zeros)
     )
     real = ((array.astype(np.int32) - zeros) * scales).astype(np.float32)
-    name = graph.fresh()
-    graph.fold(name, real)
-    return graph.value(name)
+    return graph.value(graph.folded(real))
 
 
-def _filter(graph: Importing, weights: Bytes, type: str, is_depthwise: bool) -> Value:
+def _filter(graph: Importing, weights: Bytes, type: str) -> Value:
     """Weights as a value whose operand NNAPI takes beside an image of bytes."""
-    array = weights.value.array
-    if array is None:
-        raise reason("its weights are no constant", "import.onnx.not-constant")
+    array = weights.array
     if not weights.zeros.any() and weights.value.type == "INT8":
         return weights.value
     if not weights.is_single:
         raise reason("its weights have several zero points", "import.onnx.per-channel.zero-points")
     graph.room.take(4 * array.size, "weights")
     shift = (type == "INT8") - (weights.value.type == "INT8")
-    name = graph.fresh()
     moved = (array.astype(np.int16) - 128 * shift).astype(np.int8 if type == "INT8" else np.uint8)
-    graph.fold(name, moved)
+    name = graph.folded(moved)
     graph.hints = {**graph.hints, name: (weights.scale, weights.zero - 128 * shift)}
     return graph.value(name)
 
@@ -163,19 +163,15 @@ def _native_conv(
     output: dict[str, Any],
 ) -> Operand:
     x = graph.raw(x, image.scale, image.zero)
-    depth, count = x.dimensions[3], bias.size
-    is_depthwise = groups == depth and groups > 1
-    filter = _filter(graph, weights, image.value.type, is_depthwise)
-    shape = filter.shape if filter.rank == 4 else (*filter.shape[:2], 1, *filter.shape[2:])
+    by_channel = is_depthwise(x, groups)
+    filter = _filter(graph, weights, image.value.type)
     assert filter.array is not None
-    array = filter.array.reshape(shape)
-    array = array.transpose(1, 2, 3, 0) if is_depthwise else array.transpose(0, 2, 3, 1)
-    array = np.ascontiguousarray(array)
+    array = filter.array.reshape(image_shape(filter.shape))
+    array = np.ascontiguousarray(array.transpose((1, 2, 3, 0) if by_channel else LAST))
     graph.room.take(array.size, "weights")
-    offset: Operand
     if filter is weights.value:
-        scales = np.broadcast_to(weights.scales.reshape(-1), (count,)).tolist()
-        kernel = graph.model.constant(array, scales=scales, channel_dim=3 if is_depthwise else 0)
+        scales = np.broadcast_to(weights.scales.reshape(-1), (bias.size,)).tolist()
+        kernel = graph.model.constant(array, scales=scales, channel_dim=3 if by_channel else 0)
         offset = graph.model.constant(bias, T.TENSOR_INT32)
     else:
         scale, zero = graph.hints[filter.name]
@@ -183,21 +179,7 @@ def _native_conv(
         offset = graph.model.constant(
             bias, T.TENSOR_INT32, float(np.float32(x.scale) * np.float32(kernel.scale))
         )
-    common = [*size.sides, *size.steps]
-    dilations = list(reversed(size.dilations))
-    result: Operand
-    if groups == 1:
-        inputs: list[Any] = [x, kernel, offset, *common, NONE, False, *dilations]
-        result = graph.make("CONV_2D", inputs, **output)
-    elif is_depthwise:
-        inputs = [x, kernel, offset, *common, count // depth, NONE, False, *dilations]
-        result = graph.make("DEPTHWISE_CONV_2D", inputs, **output)
-    else:
-        if size.dilations != (1, 1):
-            raise reason("NNAPI's GROUPED_CONV_2D has no dilation", "import.onnx.conv.dilation")
-        inputs = [x, kernel, offset, *common, groups, NONE, False]
-        result = graph.make("GROUPED_CONV_2D", inputs, **output)
-    return result
+    return convolution(graph, x, kernel, offset, size, groups, **output)
 
 
 def _linear_matmul(graph: Importing, node: Node) -> None:
@@ -219,7 +201,7 @@ def _linear_matmul(graph: Importing, node: Node) -> None:
     )
     result, shape = product(graph, first, second)
     result = graph.make("QUANTIZE", [result], output=OPERAND_TYPES[type], **output)
-    give_reshaped(graph, node, result, type, shape)
+    graph.give_elements(node, result, type, shape)
 
 
 def _as_real(graph: Importing, item: Bytes) -> Value:
@@ -245,7 +227,7 @@ def _native_matmul(
     scale = float(np.float32(x.scale) * np.float32(kernel.scale))
     bias = graph.model.constant(np.zeros(b.shape[1], np.int32), T.TENSOR_INT32, scale)
     result = graph.make("FULLY_CONNECTED", [x, kernel, bias, NONE], **output)
-    give_reshaped(graph, node, result, a.type, (*a.shape[:-1], b.shape[-1]))
+    graph.give_elements(node, result, a.type, (*a.shape[:-1], b.shape[-1]))
 
 
 def _conv_integer(graph: Importing, node: Node) -> None:
@@ -265,8 +247,7 @@ def _conv_integer(graph: Importing, node: Node) -> None:
             f"its sums reach {largest}, and NNAPI has exact ones up to {EXACT}",
             "import.onnx.integer-sums",
         )
-    name = graph.fresh()
-    graph.fold(name, array.astype(np.float32))
+    filter = graph.value(graph.folded(array.astype(np.float32)))
     x = image_of(graph, node.inputs[0])
     groups = int(node.attributes.get("group", 1))
     check_groups(groups, x.dimensions[3], array.shape[0], array.shape[1])
@@ -278,7 +259,7 @@ def _conv_integer(graph: Importing, node: Node) -> None:
         point = _real(graph, graph.operand(node.inputs[2]), 1.0, 0)
         real = Math(graph).sub(real, graph.reshaped(point, (1,)))
     bias = np.zeros(array.shape[0], np.float32)
-    sums = convolved(graph, real, graph.value(name), bias, size, groups)
+    sums = convolved(graph, real, filter, bias, size, groups)
     result = graph.make("CAST", [sums], output=T.TENSOR_INT32)
     give_image(graph, node, result, "INT32", image.rank)
 
@@ -296,8 +277,7 @@ def _dynamic(graph: Importing, node: Node) -> None:
     high = m.max(graph.make("REDUCE_MAX", [flat, axes, False]), 0)
     low = m.min(graph.make("REDUCE_MIN", [flat, axes, False]), 0)
     span = m.div(m.sub(high, low), 255)
-    is_zero = graph.make("EQUAL", [span, np.zeros(1, np.float32)])
-    scale = m.select(is_zero, m.full(span, 1), span)
+    scale = m.select(m.equal(span, 0), m.full(span, 1), span)
     zero = rounded(m, m.max(m.min(m.div(m.sub(0, low), scale), 255), 0))
     steps = m.add(rounded(m, m.div(x, scale)), zero)
     as_bytes: dict[str, Any] = {"output": T.TENSOR_QUANT8_ASYMM, "scale": 1.0, "zero_point": 0}
@@ -325,13 +305,23 @@ def _between(graph: Importing, node: Node, kind: str, inputs: list[str], output:
         raise reason("it has the axis of another opset", "import.onnx.attribute")
     if node.attributes.get("channels_last", 0):
         raise reason("its images have their channels last", "import.onnx.attribute")
-    names = []
-    for at in range(0, len(inputs), 3):
-        names.append(graph.fresh())
-        parts = tuple(inputs[at : at + 3])
-        graph.lower(graph, Node(node.number, "DequantizeLinear", parts, (names[-1],), {}))
+    names = [_dequantized(graph, node, inputs[at : at + 3]) for at in range(0, len(inputs), 3)]
+    _quantized(graph, node, kind, names, output)
+
+
+def _dequantized(graph: Importing, node: Node, inputs: list[str], **options: Any) -> str:
+    """The name of the real numbers of bytes with their scale and zero point."""
+    name = graph.fresh()
+    graph.lower(graph, Node(node.number, "DequantizeLinear", tuple(inputs), (name,), options))
+    return name
+
+
+def _quantized(
+    graph: Importing, node: Node, kind: str, inputs: list[str], output: list[str]
+) -> None:
+    """A float operator, and QuantizeLinear with the scale and zero point of the output."""
     result = graph.fresh()
-    graph.lower(graph, Node(node.number, kind, tuple(names), (result,), node.attributes))
+    graph.lower(graph, Node(node.number, kind, tuple(inputs), (result,), node.attributes))
     ends = (result, *output)
     graph.lower(graph, Node(node.number, "QuantizeLinear", ends, node.outputs[:1], {}))
 
@@ -344,21 +334,16 @@ def _linear_concat(graph: Importing, node: Node) -> None:
 def _linear_gemm(graph: Importing, node: Node) -> None:
     """QGemm in float32; the bias has the scale of the products."""
     inputs = [*node.inputs, *[""] * (9 - len(node.inputs))]
-    names = []
-    for at in (0, 3):
-        names.append(graph.fresh())
-        parts = tuple(inputs[at : at + 3])
-        options = {"axis": 0 if node.attributes.get("transB", 0) else 1} if at else {}
-        graph.lower(graph, Node(node.number, "DequantizeLinear", parts, (names[-1],), options))
+    axis = 0 if node.attributes.get("transB", 0) else 1
+    names = [
+        _dequantized(graph, node, inputs[:3]),
+        _dequantized(graph, node, inputs[3:6], axis=axis),
+    ]
     if inputs[6]:
         product = graph.constant(inputs[1], "a scale") * graph.constant(inputs[4], "a scale")
         bias = graph.constant(inputs[6], "its bias") * product
-        names.append(graph.fresh())
-        graph.fold(names[-1], bias.astype(np.float32))
-    result = graph.fresh()
-    graph.lower(graph, Node(node.number, "Gemm", tuple(names), (result,), node.attributes))
-    ends = (result, *inputs[7:9])
-    graph.lower(graph, Node(node.number, "QuantizeLinear", ends, node.outputs[:1], {}))
+        names.append(graph.folded(bias.astype(np.float32)))
+    _quantized(graph, node, "Gemm", names, inputs[7:9])
 
 
 RUNTIME = "com.microsoft."

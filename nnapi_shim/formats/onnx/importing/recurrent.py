@@ -6,11 +6,12 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.tflite.importing.operations import NONE
 
 MOST_STEPS = 512
 """The longest sequence that is unrolled."""
@@ -73,8 +74,7 @@ class _Sequence:
     def _step(self, x: Operand, at: int) -> Operand:
         if self.steps == 1:
             return self.graph.reshaped(x, (self.batch, self.size))
-        begin, size = (at, 0, 0), (1, self.batch, self.size)
-        step = self.graph.make("SLICE", [x, self.graph.sizes(begin), self.graph.sizes(size)])
+        step = self.graph.part(x, (at, 0, 0), (1, self.batch, self.size))
         return self.graph.reshaped(step, (self.batch, self.size))
 
     def start(self, at: int, direction: int) -> Operand:
@@ -85,9 +85,7 @@ class _Sequence:
         x = self.graph.operand(self.node.inputs[at])
         if self.directions == 1:
             return self.graph.reshaped(x, shape)
-        begin, size = (direction, 0, 0), (1, *shape)
-        part = self.graph.make("SLICE", [x, self.graph.sizes(begin), self.graph.sizes(size)])
-        return self.graph.reshaped(part, shape)
+        return self.graph.reshaped(self.graph.part(x, (direction, 0, 0), (1, *shape)), shape)
 
     def cell(self, direction: int, has_cell: bool) -> Cell:
         """The parameters of a direction."""
@@ -132,23 +130,18 @@ class _Sequence:
     def _joined(self, parts: list[Operand]) -> Operand:
         if len(parts) == 1:
             return parts[0]
-        result: Operand = self.graph.make("CONCATENATION", [*parts, 0])
-        return result
+        return self.graph.make("CONCATENATION", [*parts, 0])
 
     def product(self, x: Operand, weights: Array, bias: Array) -> Operand:
         """X times the transposed weights, plus a bias."""
         filter = np.ascontiguousarray(weights, np.float32)
         offset = np.ascontiguousarray(bias, np.float32)
-        result: Operand = self.graph.make("FULLY_CONNECTED", [x, filter, offset, NONE])
-        return result
+        return self.graph.make("FULLY_CONNECTED", [x, filter, offset, NONE])
 
     def part(self, x: Operand, gate: int, count: int = 1) -> Operand:
         """The columns of gates."""
         begin, size = (0, gate * self.hidden), (self.batch, count * self.hidden)
-        result: Operand = self.graph.make(
-            "SLICE", [x, self.graph.sizes(begin), self.graph.sizes(size)]
-        )
-        return result
+        return self.graph.part(x, begin, size)
 
 
 def _lstm(graph: Importing, node: Node) -> None:

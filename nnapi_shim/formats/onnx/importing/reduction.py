@@ -6,31 +6,25 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.merging import alike
+from nnapi_shim.formats.importing.operations import NONE
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
-from nnapi_shim.formats.onnx.importing.moves import axes_of, axis_of, stored_axis
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
-from nnapi_shim.formats.tflite.importing.operations import NONE
+from nnapi_shim.formats.onnx.importing.moves import axes_of, axis_of, permuted
+from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS, LAST
 
 Reduce = Callable[[Math, Operand, Sequence[int]], Operand]
 """A reduction whose axes keep size 1."""
 
 
 def _kept(kind: str) -> Reduce:
-    def reduce(m: Math, x: Operand, axes: Sequence[int]) -> Operand:
-        result: Operand = m.graph.make(kind, [x, np.array(axes, np.int32), True])
-        return result
-
-    return reduce
+    return lambda m, x, axes: m.reduced(kind, x, axes)
 
 
 _SUM, _MAX = _kept("REDUCE_SUM"), _kept("REDUCE_MAX")
-
-
-def _l1(m: Math, x: Operand, axes: Sequence[int]) -> Operand:
-    return _SUM(m, m.unary("ABS", x), axes)
 
 
 def _squares(m: Math, x: Operand, axes: Sequence[int]) -> Operand:
@@ -69,7 +63,7 @@ def _reduced(reduce: Reduce, *allowed: str) -> Lowering:
         if whole is not None:
             result = _chained(graph, whole, *_merged(graph, node.inputs[0], axes))
         elif item.is_last:
-            result = reduce(m, graph.image(node.inputs[0]), [stored_axis(a, True) for a in axes])
+            result = reduce(m, graph.image(node.inputs[0]), [LAST.index(a) for a in axes])
             if keep:
                 graph.give(node, result, item.type, shape, is_last=True)
                 return
@@ -78,9 +72,7 @@ def _reduced(reduce: Reduce, *allowed: str) -> Lowering:
             result = reduce(m, *_merged(graph, node.inputs[0], axes))
         else:
             result = reduce(m, graph.operand(node.inputs[0]), axes)
-        if len(shape) <= MOST_RANK:
-            result = graph.reshaped(result, shape)
-        graph.give(node, result, item.type, shape)
+        graph.give_elements(node, result, item.type, shape)
 
     return lower
 
@@ -99,7 +91,7 @@ def _chained(graph: Importing, kind: str, x: Operand, axes: Sequence[int]) -> Op
             raise reason(f"it reduces {size} of INT32", "import.onnx.reduce.size")
         if size == 1:
             continue
-        first, *others = graph.make("SPLIT", [x, axis, size], output_count=size)
+        first, *others = graph.several("SPLIT", [x, axis, size], output_count=size)
         fused = [NONE] if kind in ("ADD", "MUL") else []
         for other in others:
             first = graph.make(kind, [first, other, *fused])
@@ -113,27 +105,19 @@ _NOOP = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd")
 def _merged(graph: Importing, name: str, axes: Sequence[int]) -> tuple[Operand, list[int]]:
     """The operand with neighbouring axes merged that are reduced alike, and its axes."""
     shape = graph.value(name).shape
-    sizes: list[int] = []
-    reduced: list[bool] = []
-    for axis, size in enumerate(shape):
-        if reduced and reduced[-1] == (axis in axes):
-            sizes[-1] *= size
-        else:
-            sizes.append(size)
-            reduced.append(axis in axes)
-    if len(sizes) > MOST_RANK:
+    groups = alike(axis in axes for axis in range(len(shape)))
+    if len(groups) > MOST_RANK:
         raise reason(f"its input has {len(shape)} dimensions", "import.onnx.rank")
+    sizes = [math.prod(shape[axis] for axis in group) for group in groups]
     operand = graph.reshaped(graph.elements(name), sizes)
-    return operand, [at for at, is_reduced in enumerate(reduced) if is_reduced]
+    return operand, [at for at, group in enumerate(groups) if group[0] in axes]
 
 
 def _softmax(kind: str) -> Lowering:
     """Softmax; before opset 13 over all dimensions from the axis on."""
 
     def lower(graph: Importing, node: Node) -> None:
-        item = graph.value(node.inputs[0])
-        if item.type not in FLOATS:
-            raise reason(f"its input is {item.type}", "import.onnx.type")
+        item = graph.typed(node, *FLOATS)
         name = node.inputs[0]
         old = graph.opset < 13
         axis = axis_of(node, item.rank, 1 if old else -1)
@@ -144,13 +128,11 @@ def _softmax(kind: str) -> Lowering:
             post = math.prod(item.shape) // max(pre * size, 1)
             x = graph.reshaped(graph.elements(name), (pre, size, post))
             result = graph.make(kind, [x, 1.0, 1])
-            if item.rank <= MOST_RANK:
-                result = graph.reshaped(result, item.shape)
-            graph.give(node, result, item.type, item.shape)
+            graph.give_elements(node, result, item.type, item.shape)
             return
-        x = graph.image(name) if item.is_last else graph.operand(name)
-        result = graph.make(kind, [x, 1.0, stored_axis(axis, item.is_last)])
-        graph.give(node, result, item.type, item.shape, is_last=item.is_last)
+        x, at, is_last = graph.along(name, axis)
+        result = graph.make(kind, [x, 1.0, at])
+        graph.give(node, result, item.type, item.shape, is_last=is_last)
 
     return lower
 
@@ -159,9 +141,7 @@ def _argument(kind: str) -> Lowering:
     """ArgMax and ArgMin; of equal elements the first, or the last on request."""
 
     def lower(graph: Importing, node: Node) -> None:
-        item = graph.value(node.inputs[0])
-        if item.type not in (*FLOATS, "INT32", "INT64", *BYTES):
-            raise reason(f"its input is {item.type}", "import.onnx.type")
+        item = graph.typed(node, *FLOATS, "INT32", "INT64", *BYTES)
         axis = axis_of(node, item.rank)
         operand = graph.operand(node.inputs[0])
         is_last = bool(node.attributes.get("select_last_index", 0))
@@ -180,9 +160,7 @@ def _argument(kind: str) -> Lowering:
 
 def _top_k(graph: Importing, node: Node) -> None:
     """TopK. NNAPI puts the later of equal elements first, ONNX the earlier: the row is reversed."""
-    item = graph.value(node.inputs[0])
-    if item.type not in (*FLOATS, "INT32", "INT64"):
-        raise reason(f"its input is {item.type}", "import.onnx.type")
+    item = graph.typed(node, *FLOATS, "INT32", "INT64")
     axis = axis_of(node, item.rank, -1)
     if graph.has(node, 1):
         (k,) = graph.numbers(node.inputs[1], "k")
@@ -199,13 +177,11 @@ def _top_k(graph: Importing, node: Node) -> None:
     if is_smallest:
         operand = graph.make("NEG", [operand])
     operand = graph.make("REVERSE", [operand, np.array([last], np.int32)])
-    values, indices = graph.make("TOPK_V2", [operand, k])
+    values, indices = graph.several("TOPK_V2", [operand, k])
     if is_smallest:
         values = graph.make("NEG", [values])
     indices = graph.make("SUB", [np.full(1, size - 1, np.int32), indices, NONE])
     if axis != last and len([n for n in values.dimensions if n != 1]) > 1:
-        from nnapi_shim.formats.onnx.importing.moves import permuted
-
         values, indices = (permuted(graph, item, back) for item in (values, indices))
     else:
         values, indices = (graph.moved(item, back) for item in (values, indices))
@@ -217,7 +193,7 @@ LOWERINGS: dict[str, Lowering] = {
     "ArgMax": _argument("ARGMAX"),
     "ArgMin": _argument("ARGMIN"),
     "LogSoftmax": _softmax("LOG_SOFTMAX"),
-    "ReduceL1": _reduced(_l1),
+    "ReduceL1": _reduced(lambda m, x, axes: _SUM(m, m.unary("ABS", x), axes)),
     "ReduceL2": _reduced(lambda m, x, axes: m.unary("SQRT", _squares(m, x, axes))),
     "ReduceLogSum": _reduced(lambda m, x, axes: m.unary("LOG", _SUM(m, x, axes))),
     "ReduceLogSumExp": _reduced(_log_sum_exp),

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
-from nnapi_shim.formats.onnx.importing.elementwise import Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import FLOATS, LAST, Value
 
 MODES = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric")
@@ -120,8 +121,7 @@ def _nearest(graph: Importing, x: Operand, axis: int, where: Any, mode: str) -> 
     if mode not in roundings:
         raise reason(f"nearest_mode {mode!r}", "import.onnx.resize.mode")
     index = np.clip(roundings[mode](where), 0, x.dimensions[axis] - 1).astype(np.int32)
-    result: Operand = graph.make("GATHER", [x, axis, index])
-    return result
+    return graph.make("GATHER", [x, axis, index])
 
 
 def _linear(graph: Importing, x: Operand, axis: int, where: Any) -> Operand:

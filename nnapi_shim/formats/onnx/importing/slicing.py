@@ -6,17 +6,12 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.graph import MOST_RANK, Importing
-from nnapi_shim.formats.onnx.importing.moves import (
-    axis_of,
-    checked_axis,
-    gathered,
-    stored_axis,
-)
-from nnapi_shim.formats.onnx.importing.reason import reason
-from nnapi_shim.formats.onnx.importing.value import BYTES, LAST
+from nnapi_shim.formats.onnx.importing.moves import axis_of, checked_axis, gathered
+from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS, LAST
 
 Ranges = list[tuple[int, int, int]]
 """Start, count and step of each axis."""
@@ -26,16 +21,15 @@ def ranges_of(graph: Importing, node: Node, shape: tuple[int, ...]) -> Ranges:
     """What Slice takes of each axis."""
     if graph.opset < 10:
         starts, ends = (list(node.attributes[name]) for name in ("starts", "ends"))
-        axes = list(node.attributes.get("axes", range(len(starts))))
-        steps = [1] * len(starts)
     else:
         starts, ends = (graph.numbers(node.inputs[at], "a bound") for at in (1, 2))
-        axes = list(range(len(starts)))
-        if graph.has(node, 3):
-            axes = graph.numbers(node.inputs[3], "its axes")
-        steps = [1] * len(starts)
-        if graph.has(node, 4):
-            steps = graph.numbers(node.inputs[4], "its steps")
+    axes, steps = list(range(len(starts))), [1] * len(starts)
+    if graph.opset < 10:
+        axes = list(node.attributes.get("axes", axes))
+    elif graph.has(node, 3):
+        axes = graph.numbers(node.inputs[3], "its axes")
+    if graph.opset >= 10 and graph.has(node, 4):
+        steps = graph.numbers(node.inputs[4], "its steps")
     ranges = [(0, size, 1) for size in shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         at = checked_axis(axis, len(shape))
@@ -55,8 +49,7 @@ def _slice(graph: Importing, node: Node) -> None:
         return
     if 0 in shape:
         raise reason("its result has no elements", "import.onnx.empty")
-    is_last = item.is_last and item.rank == 4
-    operand = graph.image(node.inputs[0]) if is_last else graph.operand(node.inputs[0])
+    operand, is_last = graph.stored(node.inputs[0])
     if is_last:
         ranges = [ranges[axis] for axis in LAST]
     graph.give(node, sliced(graph, operand, ranges), item.type, shape, is_last=is_last)
@@ -68,10 +61,7 @@ def sliced(graph: Importing, operand: Operand, ranges: Ranges) -> Operand:
         raise reason("NNAPI does not slice booleans", "import.onnx.slice.bool")
     if all(step == 1 for _, _, step in ranges):
         begin, size = ([r[at] for r in ranges] for at in (0, 1))
-        result: Operand = graph.make(
-            "SLICE", [operand, graph.sizes(begin), graph.sizes(size)], **_scale(operand)
-        )
-        return result
+        return graph.part(operand, begin, size, **_scale(operand))
     if operand.type.name == "TENSOR_INT32":
         for axis, (first, count, step) in enumerate(ranges):
             if (first, count, step) != (0, operand.dimensions[axis], 1):
@@ -87,8 +77,7 @@ def sliced(graph: Importing, operand: Operand, ranges: Ranges) -> Operand:
         ends.append(max(end, 0))
     begin, steps = ([r[at] for r in ranges] for at in (0, 2))
     inputs: list[Any] = [graph.sizes(numbers) for numbers in (begin, ends, steps)]
-    result = graph.make("STRIDED_SLICE", [operand, *inputs, 0, end_mask, 0])
-    return result  # noqa: RET504
+    return graph.make("STRIDED_SLICE", [operand, *inputs, 0, end_mask, 0])
 
 
 def _scale(operand: Operand) -> dict[str, Any]:
@@ -108,23 +97,16 @@ def _split(graph: Importing, node: Node) -> None:
         parts = [max(min(each, total - at * each), 0) for at in range(count)]
     if len(parts) != count or sum(parts) != total or min(parts) < 1:
         raise reason(f"parts {parts} of {total}", "import.onnx.split")
-    is_last = item.is_last and item.rank == 4
-    pre, post = math.prod(item.shape[:axis]), math.prod(item.shape[axis + 1 :])
-    if item.rank > MOST_RANK:
-        operand = graph.reshaped(graph.elements(node.inputs[0]), (pre, total, post))
-        at = 1
-    else:
-        operand = graph.image(node.inputs[0]) if is_last else graph.operand(node.inputs[0])
-        at = stored_axis(axis, is_last)
+    operand, at, is_last = graph.along(node.inputs[0], axis)
+    outputs: list[Operand] = []
     if len(set(parts)) == 1 and count > 1:
-        outputs = graph.make("SPLIT", [operand, at, count], output_count=count)
-    else:
-        outputs, start = [], 0
-        for part in parts:
-            ranges = [(0, size, 1) for size in operand.dimensions]
-            ranges[at] = (start, part, 1)
-            outputs.append(sliced(graph, operand, ranges))
-            start += part
+        outputs += graph.several("SPLIT", [operand, at, count], output_count=count)
+    start = 0
+    for part in parts[len(outputs) :]:
+        ranges = [(0, size, 1) for size in operand.dimensions]
+        ranges[at] = (start, part, 1)
+        outputs.append(sliced(graph, operand, ranges))
+        start += part
     for number, (output, part) in enumerate(zip(outputs, parts, strict=True)):
         shape = (*item.shape[:axis], part, *item.shape[axis + 1 :])
         graph.give(node, output, item.type, shape, at=number, is_last=is_last)
@@ -153,15 +135,11 @@ def _gather(graph: Importing, node: Node) -> None:
         count = math.prod(index.shape)
         positions = graph.reshaped(graph.elements(node.inputs[1]), (count,))
     if item.rank > MOST_RANK:
-        pre, post = math.prod(item.shape[:axis]), math.prod(item.shape[axis + 1 :])
-        operand = graph.reshaped(graph.elements(node.inputs[0]), (pre, size, post))
-        at = 1
+        operand, at, _ = graph.along(node.inputs[0], axis)
     else:
         operand, at = graph.operand(node.inputs[0]), axis
     result = graph.make("GATHER", [operand, at, positions])
-    if len(shape) <= MOST_RANK:
-        result = graph.reshaped(result, shape)
-    graph.give(node, result, item.type, shape)
+    graph.give_elements(node, result, item.type, shape)
 
 
 def _gather_elements(graph: Importing, node: Node) -> None:
@@ -195,10 +173,7 @@ def _gather_nd(graph: Importing, node: Node) -> None:
     operand = graph.reshaped(graph.elements(node.inputs[0]), (math.prod(lead), math.prod(rest)))
     positions = np.ascontiguousarray(flat.reshape(-1), np.int32)
     shape = (*index.shape[:-1], *rest)
-    result = graph.make("GATHER", [operand, 0, positions])
-    if len(shape) <= MOST_RANK:
-        result = graph.reshaped(result, shape)
-    graph.give(node, result, item.type, shape)
+    graph.give_elements(node, graph.make("GATHER", [operand, 0, positions]), item.type, shape)
 
 
 def _pad(graph: Importing, node: Node) -> None:
@@ -219,8 +194,7 @@ def _pad(graph: Importing, node: Node) -> None:
     pairs = [(0, 0)] * item.rank
     for at, axis in enumerate(axes):
         pairs[axis] = (pads[at], pads[at + len(axes)])
-    is_last = item.is_last and item.rank == 4
-    operand = graph.image(node.inputs[0]) if is_last else graph.operand(node.inputs[0])
+    operand, is_last = graph.stored(node.inputs[0])
     stored = [pairs[axis] for axis in LAST] if is_last else pairs
     shape = tuple(n + a + b for n, (a, b) in zip(item.shape, pairs, strict=True))
     if min(shape, default=1) < 1:
@@ -246,23 +220,17 @@ def padded(
         pairs = [(max(a, 0), max(b, 0)) for a, b in pairs]
     if not any(a or b for a, b in pairs):
         return operand
-    pads = np.array(pairs, np.int32)
-    result: Operand
-    if type in BYTES:
-        result = graph.make("PAD_V2", [operand, pads, int(value)])
-    elif type in ("FLOAT", "FLOAT16"):
-        result = graph.make("PAD_V2", [operand, pads, float(value)])
-    else:
+    if type not in (*BYTES, *FLOATS):
         raise reason(f"NNAPI does not pad {type}", "import.onnx.pad.type")
-    return result
+    fill = int(value) if type in BYTES else float(value)
+    return graph.make("PAD_V2", [operand, np.array(pairs, np.int32), fill])
 
 
 def _repeated(
     graph: Importing, operand: Operand, pairs: list[tuple[int, int]], mode: str
 ) -> Operand:
     """Padding with elements of the tensor, gathered axis by axis."""
-    modes = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
-    if mode not in modes:
+    if mode not in ("reflect", "edge", "wrap"):
         raise reason(f"mode {mode!r}", "import.onnx.pad.mode")
     if operand.type.name == "TENSOR_BOOL8":
         raise reason("NNAPI does not gather booleans", "import.onnx.gather.bool")
@@ -273,7 +241,7 @@ def _repeated(
             positions = graph.room.counted(size, np.int32, "positions")[cut]
             extra = (max(before, 0), max(after, 0))
             graph.room.take(4 * sum(extra), "positions")
-            index: Any = np.pad(positions, extra, mode=modes[mode])  # type: ignore[call-overload]
+            index: Any = np.pad(positions, extra, mode=mode)  # type: ignore[call-overload]
             operand = graph.make("GATHER", [operand, axis, index.astype(np.int32)])
     return operand
 

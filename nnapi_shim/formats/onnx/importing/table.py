@@ -15,6 +15,7 @@ from nnapi_shim.formats.onnx.importing import (
     resize,
     slicing,
     unary,
+    unrolling,
 )
 from nnapi_shim.formats.onnx.importing.elementwise import Lowering
 from nnapi_shim.formats.onnx.importing.folding import FOLDS, WITHOUT_VALUES
@@ -32,11 +33,11 @@ LOWERINGS: dict[str, Lowering] = {
         pooling,
         quantized,
         recurrent,
-        recurrent,
         reduction,
         resize,
         slicing,
         unary,
+        unrolling,
     )
     for name, lowering in family.LOWERINGS.items()
 }

@@ -1,16 +1,17 @@
 """Unary element-wise operators and activations."""
 
-import math as maths
 from collections.abc import Callable
 
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing import math
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.onnx.file import Node
 from nnapi_shim.formats.onnx.importing.arithmetic import type_of
-from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering, Math
+from nnapi_shim.formats.onnx.importing.elementwise import Aligned, Lowering
 from nnapi_shim.formats.onnx.importing.graph import Importing
-from nnapi_shim.formats.onnx.importing.reason import reason
 from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
 
 Formula = Callable[[Math, Operand, Node], Operand]
@@ -28,22 +29,17 @@ def _by(formula: Formula, *allowed: str, result: str = "") -> Lowering:
     return lower
 
 
+def _function(function: Callable[[Math, Operand], Operand], *allowed: str) -> Lowering:
+    """A function without parameters."""
+    return _by(lambda m, x, node: function(m, x), *allowed)
+
+
 def _plain(kind: str, *allowed: str) -> Lowering:
-    return _by(lambda m, x, node: m.unary(kind, x), *allowed)
+    return _function(lambda m, x: m.unary(kind, x), *allowed)
 
 
 def _float(node: Node, name: str, default: float) -> float:
     return float(node.attributes.get(name, default))
-
-
-def _ceil(m: Math, x: Operand, node: Node) -> Operand:
-    return m.unary("NEG", m.unary("FLOOR", m.unary("NEG", x)))
-
-
-def _cosine(m: Math, x: Operand, node: Node) -> Operand:
-    """1 - 2 sin(x / 2)^2, which is exact to 5e-7 for every x."""
-    sine = m.unary("SIN", m.mul(x, 0.5))
-    return m.sub(1, m.mul(m.mul(sine, sine), 2))
 
 
 def _hyperbolic_cosine(m: Math, x: Operand, node: Node) -> Operand:
@@ -51,73 +47,19 @@ def _hyperbolic_cosine(m: Math, x: Operand, node: Node) -> Operand:
     return m.mul(m.add(grown, shrunk), 0.5)
 
 
-WHOLE = {"FLOAT": 2.0**23, "FLOAT16": 2.0**10}
-"""From here on every number is an integer; adding it rounds smaller ones half to even."""
-
-
-def _round(graph: Importing, node: Node) -> None:
-    type = type_of(graph, node.inputs, *FLOATS)
-    aligned = Aligned(graph, node.inputs)
-    x, m, whole = aligned.operands[0], Math(graph), WHOLE[type]
-    aligned.give(graph, node, rounded(m, x, whole), type)
-
-
-def rounded(m: Math, x: Operand, whole: float = WHOLE["FLOAT"]) -> Operand:
-    """The nearest integers, halves to even."""
-    size = m.unary("ABS", x)
-    near = m.sub(m.add(size, whole), whole)
-    signed = m.select(m.less(x, 0), m.unary("NEG", near), near)
-    return m.select(m.less(size, whole), signed, x)
-
-
-def _sign(m: Math, x: Operand, node: Node) -> Operand:
-    below = m.select(m.less(x, 0), m.full(x, -1), x)
-    return m.select(m.greater(x, 0), m.full(x, 1), below)
-
-
-_P = 0.3275911
-_FACTORS = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592
-
-
-def _erf_rest(m: Math, size: Operand) -> Operand:
-    """1 - erf(x) for x from 0 on, by Abramowitz and Stegun 7.1.26: the error is below 1.5e-7."""
-    t = m.div(1, m.add(m.mul(size, _P), 1))
-    first, *others = _FACTORS
-    total = m.mul(t, first)
-    for factor in others:
-        total = m.mul(m.add(total, factor), t)
-    return m.mul(total, m.unary("EXP", m.unary("NEG", m.mul(size, size))))
-
-
-def _erf(m: Math, x: Operand, node: Node) -> Operand:
-    size = m.sub(1, _erf_rest(m, m.unary("ABS", x)))
-    return m.select(m.less(x, 0), m.unary("NEG", size), size)
-
-
 def _gelu(m: Math, x: Operand, node: Node) -> Operand:
     approximate = node.attributes.get("approximate", "none")
-    if approximate == "tanh":
-        cube = m.mul(m.mul(m.mul(x, x), x), 0.044715)
-        inner = m.mul(m.add(x, cube), maths.sqrt(2 / maths.pi))
-        return m.mul(m.mul(m.add(m.unary("TANH", inner), 1), x), 0.5)
-    if approximate != "none":
+    if approximate not in ("tanh", "none"):
         raise reason(f"approximate is {approximate!r}", "import.onnx.attribute")
-    tail = _erf_rest(m, m.unary("ABS", m.mul(x, maths.sqrt(0.5))))
-    weight = m.select(m.less(x, 0), tail, m.sub(2, tail))
-    return m.mul(m.mul(x, 0.5), weight)
+    return math.gelu_by_tanh(m, x) if approximate == "tanh" else math.gelu(m, x)
 
 
 def _leaky_relu(m: Math, x: Operand, node: Node) -> Operand:
-    alpha = np.full(1, _float(node, "alpha", 0.01), np.float32)
-    if x.type.name.endswith("16"):
-        alpha = alpha.astype(np.float16)
-    result: Operand = m.graph.make("PRELU", [x, alpha])
-    return result
+    return m.pair("PRELU", x, _float(node, "alpha", 0.01))
 
 
 def _elu(m: Math, x: Operand, node: Node) -> Operand:
-    result: Operand = m.graph.make("ELU", [x, _float(node, "alpha", 1.0)])
-    return result
+    return m.graph.make("ELU", [x, _float(node, "alpha", 1.0)])
 
 
 def _selu(m: Math, x: Operand, node: Node) -> Operand:
@@ -171,24 +113,23 @@ def _shrink(m: Math, x: Operand, node: Node) -> Operand:
 
 
 def _is_infinite(m: Math, x: Operand, node: Node) -> Operand:
-    if not m.graph.is_input(x):
+    if x.index not in m.graph.inputs:
         raise reason("NNAPI's operations clamp infinities", "import.onnx.infinity")
     up, down = (node.attributes.get(f"detect_{name}", 1) for name in ("positive", "negative"))
     if up and down:
-        return m._pair("EQUAL", m.unary("ABS", x), np.inf)
+        return m.pair("EQUAL", m.unary("ABS", x), np.inf)
     if not up and not down:
         return m.less(x, -np.inf)
-    return m._pair("EQUAL", x, np.inf if up else -np.inf)
+    return m.pair("EQUAL", x, np.inf if up else -np.inf)
 
 
 def _is_nan(m: Math, x: Operand, node: Node) -> Operand:
-    if not m.graph.is_input(x):
+    if x.index not in m.graph.inputs:
         raise reason(
             "NNAPI's operations clamp infinities, so that they give NaN where ONNX does not",
             "import.onnx.nan",
         )
-    result: Operand = m.graph.make("NOT_EQUAL", [x, x])
-    return result
+    return m.graph.make("NOT_EQUAL", [x, x])
 
 
 def _clip(graph: Importing, node: Node) -> None:
@@ -223,7 +164,7 @@ def _clip(graph: Importing, node: Node) -> None:
             limit = graph.model.constant(np.full(1, bound, np.int16), x.type, x.scale, x.zero_point)
             x = graph.make(kind, [x, limit], scale=x.scale, zero_point=x.zero_point)
         else:
-            x = m._pair(kind, x, bound)
+            x = m.pair(kind, x, bound)
     aligned.give(graph, node, x, type)
 
 
@@ -233,9 +174,8 @@ def _prelu(graph: Importing, node: Node) -> None:
     x, slope = (graph.value(name) for name in node.inputs)
     names = list(node.inputs)
     if graph.opset < 7 and slope.rank == 1 and x.rank > 1 and slope.array is not None:
-        name = graph.fresh()
-        graph.fold(name, slope.array.reshape(-1, *[1] * (x.rank - 2)), slope.type)
-        names[1] = name
+        array = slope.array.reshape(-1, *[1] * (x.rank - 2))
+        names[1] = graph.folded(array, slope.type)
     aligned = Aligned(graph, names)
     if aligned.shape != x.shape:
         raise reason(f"slope {list(slope.shape)} exceeds the input", "import.onnx.prelu.slope")
@@ -244,13 +184,13 @@ def _prelu(graph: Importing, node: Node) -> None:
 
 LOWERINGS: dict[str, Lowering] = {
     "Abs": _plain("ABS", *FLOATS, "INT32"),
-    "Ceil": _by(_ceil),
+    "Ceil": _function(math.ceiling),
     "Celu": _by(_celu),
     "Clip": _clip,
-    "Cos": _by(_cosine),
+    "Cos": _function(math.cosine),
     "Cosh": _by(_hyperbolic_cosine),
     "Elu": _by(_elu),
-    "Erf": _by(_erf),
+    "Erf": _function(math.erf),
     "Exp": _plain("EXP"),
     "Floor": _plain("FLOOR"),
     "Gelu": _by(_gelu),
@@ -263,13 +203,13 @@ LOWERINGS: dict[str, Lowering] = {
     "Mish": _by(_mish),
     "Neg": _plain("NEG", *FLOATS, "INT32"),
     "PRelu": _prelu,
-    "Reciprocal": _by(lambda m, x, node: m.div(1, x)),
+    "Reciprocal": _function(lambda m, x: m.div(1, x)),
     "Relu": _plain("RELU"),
-    "Round": _round,
+    "Round": _function(math.rounded),
     "Selu": _by(_selu),
     "Shrink": _by(_shrink),
     "Sigmoid": _plain("LOGISTIC"),
-    "Sign": _by(_sign, *FLOATS, "INT32", "INT64"),
+    "Sign": _function(math.sign, *FLOATS, "INT32", "INT64"),
     "Sin": _plain("SIN"),
     "Softplus": _by(_softplus),
     "Softsign": _by(_softsign),

@@ -29,31 +29,23 @@ def with_variables(builder: Any, graph: ExportGraph) -> None:
 
     def handle(name: str) -> tuple[Tensor, Emitted]:
         variable = Tensor(RESOURCE, (1,), name=f"{name}_variable")  # type: ignore[arg-type]
-        options = {"table": "VarHandleOptions", "Container": "", "SharedName": name}
+        options = {"Container": "", "SharedName": name}
         return variable, Emitted("VAR_HANDLE", [], [variable], options)
 
     for input_at, output_at, initial in graph.carried:
         state, result = graph.inputs[input_at], graph.outputs[output_at]
         gone |= {id(state), id(result)}
-        options = {"table": "ReadVariableOptions"}
         own, created = handle(state.name)
-        reads += [created, Emitted("READ_VARIABLE", [own], [state], options)]
-        writes.append(
-            Emitted("ASSIGN_VARIABLE", [own, result], [], {"table": "AssignVariableOptions"})
-        )
+        reads += [created, Emitted("READ_VARIABLE", [own], [state], {})]
+        writes.append(Emitted("ASSIGN_VARIABLE", [own, result], [], {}))
         value = Tensor(state.type, state.dimensions, state.scale, state.zero_point)
         start = np.zeros(state.dimensions, DTYPES[state.type]) + state.zero_point
         value.value = np.asarray(start if initial is None else initial, DTYPES[state.type])
         own, created = handle(state.name)
-        first += [
-            created,
-            Emitted("ASSIGN_VARIABLE", [own, value], [], {"table": "AssignVariableOptions"}),
-        ]
+        first += [created, Emitted("ASSIGN_VARIABLE", [own, value], [], {})]
     index = len(builder.subgraphs)
     builder.subgraphs.append(Subgraph("first_values", [], [], first))
-    call_once = Emitted(
-        "CALL_ONCE", [], [], {"table": "CallOnceOptions", "InitSubgraphIndex": index}
-    )
+    call_once = Emitted("CALL_ONCE", [], [], {"InitSubgraphIndex": index})
     main.operators[:] = [call_once, *reads, *main.operators, *writes]
     main.inputs[:] = [t for t in main.inputs if id(t) not in gone]
     main.outputs[:] = [t for t in main.outputs if id(t) not in gone]

@@ -9,14 +9,7 @@ from typing import Any
 
 from nnapi_shim.formats.graph.expansion import recurrent
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
-from nnapi_shim.operations.lstm_cell import (
-    bias_names,
-    gain_names,
-    input_names,
-    peephole_names,
-    projection_names,
-    recurrent_names,
-)
+from nnapi_shim.operations import lstm_cell
 
 STATES = (("output_state_in", "output_state_out"), ("cell_state_in", "cell_state_out"))
 ACTIVATIONS = (0, 1, 3, 4)
@@ -47,13 +40,17 @@ def sequence(b: Any, op: Node) -> None:
     if not op.output_state_in.is_variable:
         recurrent.unidirectional_sequence_lstm(b, op)
         return
-    names = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
-    names += [*projection_names(), "output_state_in", "cell_state_in"]
+    names = [
+        *lstm_cell.input_names(),
+        *lstm_cell.recurrent_names(),
+        *lstm_cell.peephole_names(),
+        *lstm_cell.bias_names(),
+    ]
+    names += [*lstm_cell.projection_names(), "output_state_in", "cell_state_in"]
     b.emit(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
         [op.input, *map(op.named.get, names)],
         [op.output],
-        table="UnidirectionalSequenceLSTMOptions",
         FusedActivationFunction=int(op.activation),
         CellClip=float(op.cell_clip),
         ProjClip=float(op.proj_clip),
@@ -75,12 +72,17 @@ def without_kept(tensors: Iterable[Tensor], graph: ExportGraph) -> list[Tensor]:
 
 def _has_operator(node: Node) -> bool:
     """Whether the operator expresses the node: constant weights, no layer normalisation."""
-    weights = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
-    weights += projection_names()
+    weights = [
+        *lstm_cell.input_names(),
+        *lstm_cell.recurrent_names(),
+        *lstm_cell.peephole_names(),
+        *lstm_cell.bias_names(),
+    ]
+    weights += lstm_cell.projection_names()
     operands = [node.named.get(name) for name in weights]
     return (
         all(tensor is None or tensor.value is not None for tensor in operands)
-        and all(node.named.get(name) is None for name in gain_names())
+        and all(node.named.get(name) is None for name in lstm_cell.gain_names())
         and not any(tensor.is_quantized for tensor in node.tensors)
         and not any(tensor.type.name.endswith("16") for tensor in node.tensors)
         and int(node.activation) in ACTIVATIONS

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule, known, row
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -83,9 +83,9 @@ def quantized(lower: Any) -> Any:
             x, out = op.input, op.output
             image = Tensor(to, x.dimensions, x.scale, x.zero_point + by)
             result = Tensor(to, out.dimensions, out.scale, out.zero_point + by)
-            b.emit("QUANTIZE", [x], [image], table="QuantizeOptions")
+            b.emit("QUANTIZE", [x], [image])
             lower(b, op.with_operands([result], input=image, filter=filter))
-            b.emit("QUANTIZE", [result], [out], table="QuantizeOptions")
+            b.emit("QUANTIZE", [result], [out])
         else:
             lower(b, op)
 
@@ -107,39 +107,26 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
     return result
 
 
-@quantized
-def _conv_2d(b: ExportBuilder, op: Node) -> None:
-    x, padding = _padded(b, op)
-    b.emit(
-        "CONV_2D",
-        [x, op.filter, bias_of(op, op.filter)],
-        [op.output],
-        table="Conv2DOptions",
-        Padding=padding,
-        StrideW=op.stride_width,
-        StrideH=op.stride_height,
-        FusedActivationFunction=op.activation,
-        DilationWFactor=op.dilation_width,
-        DilationHFactor=op.dilation_height,
-    )
+def _convolution(kind: str, **more: str) -> Any:
+    """A convolution; more: option -> operand with its value."""
 
+    @quantized
+    def lower(b: ExportBuilder, op: Node) -> None:
+        x, padding = _padded(b, op)
+        b.emit(
+            kind,
+            [x, op.filter, bias_of(op, op.filter)],
+            [op.output],
+            Padding=padding,
+            StrideW=op.stride_width,
+            StrideH=op.stride_height,
+            FusedActivationFunction=op.activation,
+            DilationWFactor=op.dilation_width,
+            DilationHFactor=op.dilation_height,
+            **{option: getattr(op, name) for option, name in more.items()},
+        )
 
-@quantized
-def _depthwise(b: ExportBuilder, op: Node) -> None:
-    x, padding = _padded(b, op)
-    b.emit(
-        "DEPTHWISE_CONV_2D",
-        [x, op.filter, bias_of(op, op.filter)],
-        [op.output],
-        table="DepthwiseConv2DOptions",
-        Padding=padding,
-        StrideW=op.stride_width,
-        StrideH=op.stride_height,
-        DepthMultiplier=op.depth_multiplier,
-        FusedActivationFunction=op.activation,
-        DilationWFactor=op.dilation_width,
-        DilationHFactor=op.dilation_height,
-    )
+    return lower
 
 
 @quantized
@@ -173,7 +160,6 @@ def _transpose_conv(b: ExportBuilder, op: Node) -> None:
         "TRANSPOSE_CONV",
         [shape, op.filter, op.input, bias_of(op, op.filter)],
         [whole],
-        table="TransposeConvOptions",
         Padding=VALID,
         **options,
     )
@@ -185,19 +171,9 @@ def _shape_of(b: ExportBuilder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The shape as a tensor whose first size is the image's batch."""
     all_sizes = Tensor(T.TENSOR_INT32, (4,))
     kind = type_code(T.TENSOR_INT32)
-    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    b.emit("SHAPE", [x], [all_sizes], OutType=kind)
     first = b.slice(all_sizes, (0,), (1,))
     return b.concatenate([first, ints(sizes[1:])], 0)
-
-
-def _fully_connected(b: ExportBuilder, op: Node) -> None:
-    b.emit(
-        "FULLY_CONNECTED",
-        [op.input, op.weights, op.bias],
-        [op.output],
-        table="FullyConnectedOptions",
-        FusedActivationFunction=op.activation,
-    )
 
 
 def _batch_matmul(b: ExportBuilder, op: Node) -> None:
@@ -207,7 +183,6 @@ def _batch_matmul(b: ExportBuilder, op: Node) -> None:
         "BATCH_MATMUL",
         [op.lhs, op.rhs],
         [op.output],
-        table="BatchMatMulOptions",
         AdjX=bool(op.adj_x),
         AdjY=bool(op.adj_y),
     )
@@ -215,11 +190,13 @@ def _batch_matmul(b: ExportBuilder, op: Node) -> None:
 
 RULES = {
     "CONV_2D": Rule(
-        "CONV_2D; preceded by PAD for other explicit paddings", _conv_2d, native=weighted
+        "CONV_2D; preceded by PAD for other explicit paddings",
+        _convolution("CONV_2D"),
+        native=weighted,
     ),
     "DEPTHWISE_CONV_2D": Rule(
         "DEPTHWISE_CONV_2D; preceded by PAD for other explicit paddings",
-        _depthwise,
+        _convolution("DEPTHWISE_CONV_2D", DepthMultiplier="depth_multiplier"),
         native=weighted,
     ),
     "GROUPED_CONV_2D": Rule(
@@ -228,6 +205,10 @@ RULES = {
     "TRANSPOSE_CONV_2D": Rule(
         "TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted
     ),
-    "FULLY_CONNECTED": Rule("FULLY_CONNECTED", _fully_connected, native=eight_bits),
+    "FULLY_CONNECTED": row(
+        *("FULLY_CONNECTED", "input", "weights", "bias"),
+        native=eight_bits,
+        FusedActivationFunction="activation",
+    ),
     "BATCH_MATMUL": Rule("BATCH_MATMUL", _batch_matmul, native=only(S8)),
 }

@@ -42,11 +42,6 @@ def only(type: T) -> Any:
     return check
 
 
-def anything(node: Node) -> bool:
-    """All types are supported."""
-    return True
-
-
 def ints(values: Any) -> Tensor:
     """An int32 constant, or the tensor that the model computes."""
     return values if isinstance(values, Tensor) else constant(np.asarray(values, np.int32))

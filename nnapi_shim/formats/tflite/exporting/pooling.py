@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, Rule, known, last_axis, with_size
+from nnapi_shim.formats.graph.builder import (
+    ExportBuilder,
+    Lower,
+    Native,
+    Rule,
+    in_float,
+    known,
+    last_axis,
+    row,
+    with_size,
+)
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
@@ -12,42 +22,36 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
-def _pool(b: ExportBuilder, op: Node, kind: str) -> None:
+def _pool(kind: str) -> Lower:
     """A pooling operator; explicit padding becomes SAME if it matches, else a preceding PAD."""
-    x, padding = op.input, SAME if op.padding == 1 else VALID
-    if op.padding is None:
-        geometry = images.pool_window(op)
-        before = len(b.emitted)
-        x, padding = padding_of(b, op, geometry)
-        if x is not op.input:
-            del b.emitted[before:]
-            if kind == "MAX_POOL_2D":
+
+    def lower(b: ExportBuilder, op: Node) -> None:
+        x, padding = op.input, SAME if op.padding == 1 else VALID
+        if op.padding is None:
+            geometry = images.pool_window(op)
+            before = len(b.emitted)
+            x, padding = padding_of(b, op, geometry)
+            if x is not op.input:
+                del b.emitted[before:]
+                if kind != "MAX_POOL_2D":
+                    images.average_by_sums(b, op)
+                    return
                 bounds = QUANTIZED_RANGE.get(op.input.type)
                 lowest = bounds[0] if bounds else float(np.finfo(np.float32).min)
                 x = images.padded(b, op.input, geometry, lowest)
-            else:
-                images.average_by_sums(b, op)
-                return
-    b.emit(
-        kind,
-        [x],
-        [op.output],
-        table="Pool2DOptions",
-        Padding=padding,
-        StrideW=op.stride_width,
-        StrideH=op.stride_height,
-        FilterWidth=op.filter_width,
-        FilterHeight=op.filter_height,
-        FusedActivationFunction=op.activation,
-    )
+        b.emit(
+            kind,
+            [x],
+            [op.output],
+            Padding=padding,
+            StrideW=op.stride_width,
+            StrideH=op.stride_height,
+            FilterWidth=op.filter_width,
+            FilterHeight=op.filter_height,
+            FusedActivationFunction=op.activation,
+        )
 
-
-def _average(b: ExportBuilder, op: Node) -> None:
-    _pool(b, op, "AVERAGE_POOL_2D")
-
-
-def _max(b: ExportBuilder, op: Node) -> None:
-    _pool(b, op, "MAX_POOL_2D")
+    return lower
 
 
 def _implicit(node: Node) -> bool:
@@ -55,37 +59,36 @@ def _implicit(node: Node) -> bool:
     return eight_bits(node) and node.padding is not None
 
 
-def _reduction(kind: str, native: object = None) -> Rule:
+def _reduction(kind: str, native: Native = in_float) -> Rule:
     def lower(b: ExportBuilder, op: Node) -> None:
-        inputs = [op.input, ints(op.axes)]
-        keep = bool(op.keep_dims)
-        with_size(
-            b, op, lambda out: b.emit(kind, inputs, [out], table="ReducerOptions", KeepDims=keep)
-        )
+        inputs, keep = [op.input, ints(op.axes)], bool(op.keep_dims)
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], KeepDims=keep))
 
-    return Rule(kind, lower, native=native or (lambda node: False), dynamic=("axes",))  # type: ignore[arg-type]
+    return Rule(kind, lower, native=native, dynamic=("axes",))
+
+
+def _last_axis(kind: str, lower: Lower) -> Lower:
+    """An operator along the last axis, with transpositions around it for another axis."""
+
+    def lower_any(b: ExportBuilder, op: Node) -> None:
+        if last_axis(op):
+            lower(b, op)
+        else:
+            images.along_last(b, op, op.axis % op.input.rank, kind)
+
+    return lower_any
 
 
 def _softmax(b: ExportBuilder, op: Node) -> None:
-    if not last_axis(op):
-        images.along_last(b, op, op.axis % op.input.rank, "SOFTMAX")
-        return
-    b.emit("SOFTMAX", [op.input], [op.output], table="SoftmaxOptions", Beta=op.beta)
+    b.emit("SOFTMAX", [op.input], [op.output], Beta=op.beta)
 
 
 def _log_softmax(b: ExportBuilder, op: Node) -> None:
-    if not last_axis(op):
-        images.along_last(b, op, op.axis % op.input.rank, "LOG_SOFTMAX")
-        return
-    x = op.input if op.beta == 1 else b.mul(op.input, op.beta)
-    b.emit("LOG_SOFTMAX", [x], [op.output], table="LogSoftmaxOptions")
+    b.emit("LOG_SOFTMAX", [op.input if op.beta == 1 else b.mul(op.input, op.beta)], [op.output])
 
 
 def _l2_normalization(b: ExportBuilder, op: Node) -> None:
-    if not last_axis(op):
-        images.along_last(b, op, op.axis % op.input.rank, "L2_NORMALIZATION")
-        return
-    b.emit("L2_NORMALIZATION", [op.input], [op.output], table="L2NormOptions")
+    b.emit("L2_NORMALIZATION", [op.input], [op.output])
 
 
 def _local_response(b: ExportBuilder, op: Node) -> None:
@@ -101,7 +104,6 @@ def _local_response(b: ExportBuilder, op: Node) -> None:
         "LOCAL_RESPONSE_NORMALIZATION",
         [x],
         [result],
-        table="LocalResponseNormalizationOptions",
         Radius=min(op.radius, sizes[-1]),
         Bias=op.bias,
         Alpha=op.alpha,
@@ -111,40 +113,36 @@ def _local_response(b: ExportBuilder, op: Node) -> None:
         b.reshape(result, sizes, op.output)
 
 
-def _resize(kind: str, table: str) -> Rule:
+def _resize(kind: str) -> Rule:
     def lower(b: ExportBuilder, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
-        b.emit(
-            kind,
-            [op.input, ints((height, width))],
-            [op.output],
-            table=table,
-            AlignCorners=bool(op.align_corners),
-            HalfPixelCenters=bool(op.half_pixel_centers),
-        )
+        options = {
+            "AlignCorners": bool(op.align_corners),
+            "HalfPixelCenters": bool(op.half_pixel_centers),
+        }
+        b.emit(kind, [op.input, ints((height, width))], [op.output], **options)
 
     return Rule(kind, lower, native=eight_bits)
 
 
-def _argument(kind: str, table: str, field: str) -> Rule:
+def _argument(kind: str) -> Rule:
     def lower(b: ExportBuilder, op: Node) -> None:
-        inputs = [op.input, ints(op.axis)]
-        options = {"table": table, field: type_code(T.TENSOR_INT32)}
-        with_size(b, op, lambda out: b.emit(kind, inputs, [out], **options))
+        inputs, type = [op.input, ints(op.axis)], type_code(T.TENSOR_INT32)
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], OutputType=type))
 
     return Rule(kind, lower, native=eight_bits)
-
-
-def _topk(b: ExportBuilder, op: Node) -> None:
-    b.emit("TOPK_V2", [op.input, ints(op.k)], [op.values, op.indices], table="TopKV2Options")
 
 
 RULES = {
     "AVERAGE_POOL_2D": Rule(
-        "AVERAGE_POOL_2D; PAD and MUL for other explicit paddings", _average, native=_implicit
+        "AVERAGE_POOL_2D; PAD and MUL for other explicit paddings",
+        _pool("AVERAGE_POOL_2D"),
+        native=_implicit,
     ),
     "MAX_POOL_2D": Rule(
-        "MAX_POOL_2D; preceded by PADV2 for other explicit paddings", _max, native=eight_bits
+        "MAX_POOL_2D; preceded by PADV2 for other explicit paddings",
+        _pool("MAX_POOL_2D"),
+        native=eight_bits,
     ),
     "L2_POOL_2D": Rule("MUL, AVERAGE_POOL_2D, SQRT", images.l2_pool),
     "MEAN": _reduction("MEAN", eight_bits),
@@ -154,25 +152,30 @@ RULES = {
     "REDUCE_MIN": _reduction("REDUCE_MIN", eight_bits),
     "REDUCE_ALL": _reduction("REDUCE_ALL"),
     "REDUCE_ANY": _reduction("REDUCE_ANY"),
-    "SOFTMAX": Rule("SOFTMAX; TRANSPOSE if the axis is not the last", _softmax, native=eight_bits),
-    "LOG_SOFTMAX": Rule("LOG_SOFTMAX; MUL if beta is not 1", _log_softmax),
+    "SOFTMAX": Rule(
+        "SOFTMAX; TRANSPOSE if the axis is not the last",
+        _last_axis("SOFTMAX", _softmax),
+        native=eight_bits,
+    ),
+    "LOG_SOFTMAX": Rule(
+        "LOG_SOFTMAX; MUL if beta is not 1", _last_axis("LOG_SOFTMAX", _log_softmax)
+    ),
     "L2_NORMALIZATION": Rule(
         "L2_NORMALIZATION; TRANSPOSE if the axis is not the last",
-        _l2_normalization,
+        _last_axis("L2_NORMALIZATION", _l2_normalization),
         native=eight_bits,
     ),
     "LOCAL_RESPONSE_NORMALIZATION": Rule(
         "LOCAL_RESPONSE_NORMALIZATION; TRANSPOSE if the axis is not the last", _local_response
     ),
     "INSTANCE_NORMALIZATION": Rule("MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization),
-    "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR", "ResizeBilinearOptions"),
-    "RESIZE_NEAREST_NEIGHBOR": _resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"),
-    "ARGMAX": _argument("ARG_MAX", "ArgMaxOptions", "OutputType"),
-    "ARGMIN": _argument("ARG_MIN", "ArgMinOptions", "OutputType"),
-    "TOPK_V2": Rule(
-        "TOPK_V2",
-        _topk,
-        "for equal elements TensorFlow Lite returns the first index, NNAPI the last",
+    "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR"),
+    "RESIZE_NEAREST_NEIGHBOR": _resize("RESIZE_NEAREST_NEIGHBOR"),
+    "ARGMAX": _argument("ARG_MAX"),
+    "ARGMIN": _argument("ARG_MIN"),
+    "TOPK_V2": row(
+        *("TOPK_V2", "input", "k"),
+        why="for equal elements TensorFlow Lite returns the first index, NNAPI the last",
         native=one_kind("input", "values"),
     ),
 }

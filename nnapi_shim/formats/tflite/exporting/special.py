@@ -4,11 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule
+from nnapi_shim.formats.graph.builder import (
+    ExportBuilder,
+    RefusedError,
+    Rule,
+    anything,
+    graph_inputs,
+)
 from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting import cells
-from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
+from nnapi_shim.formats.tflite.exporting.kinds import ints
 from nnapi_shim.hal.enums import OperandType as T
 
 STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, unrolled by steps"
@@ -16,21 +22,14 @@ IN_FLOAT = "in float32, without layer normalisation"
 CHOSEN = "TensorFlow Lite has no suppression with a data-dependent number of boxes"
 
 
-def _no_omitted(op: Node) -> None:
-    if any(value is None for value in op.inputs or ()):
-        raise RefusedError("an input of its graphs is omitted")
-
-
 def _if(b: Any, op: Node) -> None:
-    _no_omitted(op)
-    inputs = op.inputs or []
+    inputs = graph_inputs(op)
     first = b.subgraph(op.then_model, f"then_{op.number}")
     second = b.subgraph(op.else_model, f"else_{op.number}")
     b.emit(
         "IF",
         [op.condition, *inputs],
         op.outputs,
-        table="IfOptions",
         ThenSubgraphIndex=first,
         ElseSubgraphIndex=second,
     )
@@ -38,8 +37,7 @@ def _if(b: Any, op: Node) -> None:
 
 def _while(b: Any, op: Node) -> None:
     """WHILE; the body also returns the inputs that it does not change."""
-    _no_omitted(op)
-    inputs = op.inputs
+    inputs = graph_inputs(op)
     condition = b.subgraph(op.condition_model, f"condition_{op.number}")
     body = b.subgraph(op.body_model, f"body_{op.number}", len(inputs))
     unused = [t.like() for t in inputs[len(op.outputs) :]]
@@ -47,7 +45,6 @@ def _while(b: Any, op: Node) -> None:
         "WHILE",
         inputs,
         [*op.outputs, *unused],
-        table="WhileOptions",
         CondSubgraphIndex=condition,
         BodySubgraphIndex=body,
     )
@@ -64,7 +61,6 @@ def _lsh_projection(b: ExportBuilder, op: Node) -> None:
         "LSH_PROJECTION",
         inputs,
         [result],
-        table="LSHProjectionOptions",
         Type=2 if op.type == 2 else 1,
     )
     if is_bare:
@@ -80,7 +76,6 @@ def _multinomial(b: ExportBuilder, op: Node) -> None:
         "MULTINOMIAL",
         [op.logits, ints(op.sample_count)],
         [op.samples],
-        table="RandomOptions",
         Seed=int(seeds[0]),
         Seed2=int(seeds[1]),
     )
@@ -166,7 +161,6 @@ def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
         "LSTM",
         [x, old, weights, bias, op.prev_cell_state],
         [op.output, op.cell_state_out, scratch, gates],
-        table="LSTMOptions",
         FusedActivationFunction=4,
         CellClip=0.0,
         ProjClip=0.0,

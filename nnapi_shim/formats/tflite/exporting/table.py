@@ -1,5 +1,7 @@
 """The rule of each operation for TensorFlow Lite."""
 
+from typing import Any
+
 from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.tflite.exporting import (
@@ -9,6 +11,7 @@ from nnapi_shim.formats.tflite.exporting import (
     pooling,
     special,
 )
+from nnapi_shim.formats.tflite.exporting.kinds import ints
 from nnapi_shim.formats.tflite.exporting.subgraph import Subgraph
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -27,6 +30,7 @@ class TfliteBuilder(ExportBuilder):
 
     rules = RULES
     format = "TensorFlow Lite"
+    round = "ROUND"
 
     def __init__(self, subgraphs: "list[Subgraph] | None" = None) -> None:
         super().__init__()
@@ -55,21 +59,19 @@ class TfliteBuilder(ExportBuilder):
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """Emit DEQUANTIZE."""
+        """Emit DEQUANTIZE, or arithmetic for unsigned 16-bit types."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
-            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
+            self.dequantize_by_arithmetic(x, out)
         else:
-            self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
+            self.emit("DEQUANTIZE", [x], [out])
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """Emit QUANTIZE."""
+        """Emit QUANTIZE, or arithmetic for unsigned 16-bit types."""
         if out.type is T.TENSOR_QUANT16_ASYMM:
-            steps = self.binary("DIV", x, out.scale)
-            rounded = steps.like()
-            self.emit("ROUND", [steps], [rounded])
-            moved = self.add(rounded, float(out.zero_point))
-            cut = self.binary("MINIMUM", self.binary("MAXIMUM", moved, 0.0), 65535.0)
-            self.cast(cut, out)
+            self.quantize_by_arithmetic(x, out)
         else:
-            self.emit("QUANTIZE", [x], [out], table="QuantizeOptions")
+            self.emit("QUANTIZE", [x], [out])
+
+    def integers(self, values: Any) -> Tensor:
+        """An int32 constant, or the tensor that the model computes."""
+        return ints(values)

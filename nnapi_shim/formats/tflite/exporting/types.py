@@ -1,45 +1,23 @@
 """TensorFlow Lite element types."""
 
+from functools import cache
 from typing import Any
 
+import numpy as np
+
+from nnapi_shim.api.arrays import DTYPES
+from nnapi_shim.formats.tflite import schema, tensor
 from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE
-from nnapi_shim.hal.enums import OperandType as T
 
-TYPES: dict[Any, str] = {
-    T.FLOAT32: "FLOAT32",
-    T.INT32: "INT32",
-    T.UINT32: "UINT32",
-    T.BOOL: "BOOL",
-    T.FLOAT16: "FLOAT16",
-    T.TENSOR_FLOAT32: "FLOAT32",
-    T.TENSOR_FLOAT16: "FLOAT16",
-    T.TENSOR_INT32: "INT32",
-    T.TENSOR_BOOL8: "BOOL",
-    T.TENSOR_QUANT8_ASYMM: "UINT8",
-    T.TENSOR_QUANT8_ASYMM_SIGNED: "INT8",
-    T.TENSOR_QUANT8_SYMM: "INT8",
-    T.TENSOR_QUANT8_SYMM_PER_CHANNEL: "INT8",
-    T.TENSOR_QUANT16_SYMM: "INT16",
-    T.TENSOR_QUANT16_ASYMM: "UINT16",
-    RESOURCE: "RESOURCE",
-}
-"""Operand type -> TensorType."""
-
-CODES = {
-    "FLOAT32": 0,
-    "FLOAT16": 1,
-    "INT32": 2,
-    "UINT8": 3,
-    "BOOL": 6,
-    "INT16": 7,
-    "INT8": 9,
-    "RESOURCE": 13,
-    "UINT32": 15,
-    "UINT16": 16,
-}
-"""Name -> TensorType; the schema never changes these numbers."""
+NAMES = {np.dtype(dtype): name for name, dtype in reversed(tensor.DTYPES.items())}
+"""Numpy type -> TensorType; the first of those with the same type."""
 
 
 def type_code(type: Any) -> int:
     """The TensorType of an operand type."""
-    return CODES[TYPES[type]]
+    return _codes()[RESOURCE if type == RESOURCE else NAMES[DTYPES[type]]]
+
+
+@cache
+def _codes() -> dict[str, int]:
+    return {name: code for code, name in schema.names("TensorType").items()}

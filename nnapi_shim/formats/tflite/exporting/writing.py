@@ -29,6 +29,36 @@ def written(subgraphs: Sequence[Subgraph]) -> bytes:
     return _Writer(subgraphs).file()
 
 
+OTHER_TABLES = {
+    "AVERAGE_POOL_2D": "Pool2DOptions",
+    "BATCH_MATMUL": "BatchMatMulOptions",
+    "BATCH_TO_SPACE_ND": "BatchToSpaceNDOptions",
+    "CONV_2D": "Conv2DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
+    "LSH_PROJECTION": "LSHProjectionOptions",
+    "LSTM": "LSTMOptions",
+    "MAX_POOL_2D": "Pool2DOptions",
+    "MAXIMUM": "MaximumMinimumOptions",
+    "MINIMUM": "MaximumMinimumOptions",
+    "MULTINOMIAL": "RandomOptions",
+    "PADV2": "PadV2Options",
+    "SPACE_TO_BATCH_ND": "SpaceToBatchNDOptions",
+    "TOPK_V2": "TopKV2Options",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
+    **dict.fromkeys(["MEAN", "SUM", "REDUCE_ALL", "REDUCE_ANY"], "ReducerOptions"),
+    **dict.fromkeys(["REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"], "ReducerOptions"),
+}
+"""Operator -> the schema's table of its options, if it is not called like the operator."""
+
+
+def options_table(kind: str) -> str:
+    """The schema's table of the options of an operator; "" if it has none."""
+    name = "".join(word.capitalize() for word in kind.split("_")) + "Options"
+    name = OTHER_TABLES.get(kind, name)
+    return name if hasattr(tflite.BuiltinOptions, name) else ""
+
+
 @cache
 def _functions(table: str) -> Any:
     return import_module(f"tflite.{table}")
@@ -185,9 +215,9 @@ class _Writer:
         return self.table("QuantizationParameters", Scale=pair[0], ZeroPoint=pair[1])
 
     def operator(self, operator: Any, indexes: dict[int, int]) -> int:
-        """An Operator; options: `table` is the schema's name of them, `custom` raw bytes."""
+        """An Operator; options: those of the schema's table, or `custom`, raw bytes."""
         options = dict(operator.options)
-        name, custom = options.pop("table", ""), options.pop("custom", None)
+        name, custom = options_table(operator.kind), options.pop("custom", None)
         fields: dict[str, Any] = {}
         if name:
             values = {

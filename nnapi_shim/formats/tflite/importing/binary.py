@@ -1,14 +1,12 @@
 """Binary arithmetic."""
 
-import numpy as np
-
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import NONE, require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.options import activation, add_fused, bounded
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
 
@@ -29,29 +27,18 @@ def _pair(graph: Importing, operator: Operator) -> list[Operand]:
 
 
 def divide(graph: Importing, operator: Operator) -> None:
-    """DIV; integer DIV truncates and NNAPI's floors, so absolute values are divided and the sign is
-    restored.
-    """
+    """DIV; integer DIV truncates."""
     a, b = _pair(graph, operator)
     if a.type is not T.TENSOR_INT32:
         add_fused(graph, "DIV", [a, b], operator)
         return
-    shape = common(a, b)
-    sizes = [graph.make("ABS", [operand]) for operand in (a, b)]
-    size = graph.make("DIV", [*sizes, NONE])
-    zero = np.zeros(1, np.int32)
-    negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
-    operands = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.give(operator, bounded(graph, graph.make("SELECT", operands), activation(operator)))
+    require_known(a, b)
+    graph.give(operator, bounded(graph, graph.truncated_quotient(a, b), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:
     """The broadcast shape of the operands."""
-    if not all(operand.is_known for operand in operands):
-        raise reason(
-            "the dimensions of its inputs are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(*operands)
     return broadcast(*(operand.dimensions for operand in operands))
 
 

@@ -6,10 +6,10 @@ pass as their elements in TENSOR_INT32.
 """
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing import wide
 from nnapi_shim.formats.tflite.importing.graph import Importing, Stored
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.quantization import QUANTIZED
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -72,15 +72,9 @@ def restored(graph: Importing, elements: Operand, target: Stored) -> Operand:
         )
     if (elements.scale, elements.zero_point) == (scale, zero_point):
         return elements
-    result: Operand = graph.make(
-        "CAST",
-        [elements],
-        output=type,
-        dimensions=elements.dimensions,
-        scale=scale,
-        zero_point=zero_point,
-    )
-    return result
+    parameters = {"scale": scale, "zero_point": zero_point}
+    sizes = elements.dimensions
+    return graph.make("CAST", [elements], output=type, dimensions=sizes, **parameters)
 
 
 def alias(graph: Importing, index: int, source: int | None) -> None:

@@ -1,11 +1,11 @@
 """Comparisons, logical operations and selection."""
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -28,9 +28,7 @@ def _choose(
     graph: Importing, operator: Operator, condition: Operand, one: Operand, other: Operand
 ) -> None:
     if one.type is T.TENSOR_BOOL8:
-        if_true = graph.make("LOGICAL_AND", [condition, one])
-        if_false = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
-        graph.add("LOGICAL_OR", [if_true, if_false], operator)
+        graph.give(operator, graph.chosen_bool(condition, one, other))
         return
     operands = [condition, one, other]
     if len({operand.dimensions for operand in operands}) > 1 or not one.is_known:

@@ -1,10 +1,10 @@
 """STABLEHLO_COMPOSITE: replaced by the operators of its decomposition graph."""
 
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.boundary import again_bytes, alias
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32

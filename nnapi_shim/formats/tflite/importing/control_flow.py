@@ -1,16 +1,15 @@
 """IF, WHILE, and resource variables."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.boundary import define_stored, stored, stored_as
 from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing, Stored
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def if_(graph: Importing, operator: Operator) -> None:
@@ -23,7 +22,7 @@ def if_(graph: Importing, operator: Operator) -> None:
         graph.inner(int(operator.options.get(name, 0)), boundary)
         for name in ("ThenSubgraphIndex", "ElseSubgraphIndex")
     )
-    _give(graph, operator, graph.make("IF", [condition, then, otherwise, *inputs]))
+    _give(graph, operator, graph.several("IF", [condition, then, otherwise, *inputs]))
 
 
 def while_(graph: Importing, operator: Operator) -> None:
@@ -33,16 +32,15 @@ def while_(graph: Importing, operator: Operator) -> None:
     values = _as_stored(inputs)
     condition = graph.inner(int(options.get("CondSubgraphIndex", 0)), Boundary(values))
     body = graph.inner(int(options.get("BodySubgraphIndex", 0)), Boundary(values, values))
-    results = graph.make("WHILE", [condition, body, *inputs], output_count=len(operator.outputs))
-    _give(graph, operator, results)
+    count = len(operator.outputs)
+    _give(graph, operator, graph.several("WHILE", [condition, body, *inputs], output_count=count))
 
 
 def _as_stored(operands: Sequence[Operand]) -> tuple[Stored, ...]:
     return tuple((operand.type, operand.scale, operand.zero_point) for operand in operands)
 
 
-def _give(graph: Importing, operator: Operator, results: Any) -> None:
-    outputs = list(results) if isinstance(results, tuple) else [results]
+def _give(graph: Importing, operator: Operator, outputs: Sequence[Operand]) -> None:
     if len(outputs) != len(operator.outputs):
         raise reason(
             f"its graphs have {len(outputs)} outputs", "import.tflite.control-flow.output-count"
@@ -54,10 +52,7 @@ def _give(graph: Importing, operator: Operator, results: Any) -> None:
 def handle(graph: Importing, operator: Operator) -> None:
     """VAR_HANDLE: the name of a variable, for the operators that read and write it."""
     if graph.is_inner:
-        raise reason(
-            "an inner graph has a variable",
-            "import.tflite.variable.inner-graph",
-        )
+        raise reason("an inner graph has a variable", "import.tflite.variable.inner-graph")
     graph.handles[operator.outputs[0]] = _name(operator)
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from nnapi_shim.formats.importing.operations import require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import DTYPES, Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import OPERAND_TYPES, real_values
 from nnapi_shim.formats.tflite.sparsity import dense
 from nnapi_shim.hal.enums import OperandType as T
@@ -26,23 +27,14 @@ def cast(graph: Importing, operator: Operator) -> None:
     if type is T.TENSOR_BOOL8 and data.type in _NUMBERS:
         graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
     elif data.type is T.TENSOR_BOOL8 and type in _NUMBERS:
-        if not data.is_known:
-            raise reason(
-                "the dimensions of its input are unknown before a run",
-                "import.tflite.dynamic-dimensions",
-            )
+        require_known(data)
         number = float if type is T.TENSOR_FLOAT32 else int
         values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
         graph.add("SELECT", [data, *values], operator)
     else:
-        result = graph.make(
-            "CAST",
-            [data],
-            output=type,
-            dimensions=data.dimensions,
-            scale=scale or None,
-            zero_point=zero_point,
-        )
+        parameters = {"scale": scale or None, "zero_point": zero_point}
+        sizes = data.dimensions
+        result = graph.make("CAST", [data], output=type, dimensions=sizes, **parameters)
         graph.define(target.number, result)
 
 

@@ -7,15 +7,10 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.options import (
-    activation,
-    dilations,
-    padding,
-    strides,
-)
-from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.options import activation, dilations, padding, strides
 from nnapi_shim.hal.enums import FuseCode, PaddingCode
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -58,82 +53,65 @@ def _narrowed(tensor: Tensor, value: Array) -> Array:
     return value.astype(np.int32)
 
 
+def _image_and_filter(graph: Importing, operator: Operator, at: int = 0) -> list[Operand]:
+    """The image, input `at`, and the filter, both of rank 4."""
+    data = graph.operand(operator.inputs[at])
+    filter = weights(graph, operator, 1, data)
+    if len(filter.dimensions) != 4 or len(data.dimensions) not in (0, 4):
+        raise reason(
+            f"its input has dimensions {list(data.dimensions)} and its filter "
+            f"{list(filter.dimensions)}; both must have 4",
+            "import.tflite.convolution.rank",
+        )
+    return [data, filter]
+
+
 def convolution(graph: Importing, operator: Operator) -> None:
     """CONV_2D; grouped if the filter has less depth than the image."""
-    data = graph.operand(operator.inputs[0])
-    filter = weights(graph, operator, 1, data)
-    _need_rank(data, filter, 4)
-    depth, groups = filter.dimensions[0], 1
+    data, filter = pair = _image_and_filter(graph, operator)
+    groups = 1
     if filter.dimensions[3] and data.dimensions:
         groups = data.dimensions[3] // filter.dimensions[3]
-    inputs: list[Any] = [
-        data,
-        filter,
-        bias(graph, operator, 2, data, filter, depth),
-        padding(operator),
-    ]
+    offset = bias(graph, operator, 2, data, filter, filter.dimensions[0])
+    common: list[Any] = [*pair, offset, padding(operator), *strides(operator)]
+    fused = activation(operator)
     if groups <= 1:
-        _add(graph, "CONV_2D", operator, inputs, [False, *dilations(operator)])
+        graph.add("CONV_2D", [*common, fused, False, *dilations(operator)], operator)
         return
     if dilations(operator) != (1, 1):
         raise reason(
             "NNAPI has no dilation in grouped convolutions",
             "import.tflite.grouped-conv-2d.dilation",
         )
-    inputs += [*strides(operator), groups, activation(operator), False]
-    graph.add("GROUPED_CONV_2D", inputs, operator)
+    graph.add("GROUPED_CONV_2D", [*common, groups, fused, False], operator)
 
 
 def depthwise(graph: Importing, operator: Operator) -> None:
     """DEPTHWISE_CONV_2D; the multiplier follows from the shapes, the file's is ignored."""
-    data = graph.operand(operator.inputs[0])
-    filter = weights(graph, operator, 1, data)
-    _need_rank(data, filter, 4)
+    data, filter = pair = _image_and_filter(graph, operator)
     depth = filter.dimensions[3]
     if not data.dimensions or not data.dimensions[3]:
         raise reason(
             "the depth of its input is unknown before a run", "import.tflite.dynamic-dimensions"
         )
-    inputs: list[Any] = [
-        data,
-        filter,
-        bias(graph, operator, 2, data, filter, depth),
-        padding(operator),
+    offset = bias(graph, operator, 2, data, filter, depth)
+    common: list[Any] = [*pair, offset, padding(operator), *strides(operator)]
+    rest: list[Any] = [
+        depth // data.dimensions[3],
+        activation(operator),
+        False,
+        *dilations(operator),
     ]
-    inputs += [*strides(operator), depth // data.dimensions[3], activation(operator), False]
-    graph.add("DEPTHWISE_CONV_2D", [*inputs, *dilations(operator)], operator)
-
-
-def _add(
-    graph: Importing, type: str, operator: Operator, inputs: list[Any], rest: list[Any]
-) -> None:
-    operands = [*inputs, *strides(operator), activation(operator), *rest]
-    graph.add(type, operands, operator)
-
-
-def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
-    if len(filter.dimensions) != rank or len(data.dimensions) not in (0, rank):
-        raise reason(
-            f"its input has dimensions {list(data.dimensions)} and its filter "
-            f"{list(filter.dimensions)}; both must have {rank}",
-            "import.tflite.convolution.rank",
-        )
+    graph.add("DEPTHWISE_CONV_2D", [*common, *rest], operator)
 
 
 def transposed(graph: Importing, operator: Operator) -> None:
     """TRANSPOSE_CONV; the filter layout equals NNAPI's."""
-    shape, _, image = operator.inputs[:3]
-    data = graph.operand(image)
-    filter = weights(graph, operator, 1, data)
-    _need_rank(data, filter, 4)
-    depth = filter.dimensions[0]
-    inputs: list[Any] = [
-        data,
-        filter,
-        bias(graph, operator, 3, data, filter, depth),
-        graph.operand(shape),
-    ]
-    _add(graph, "TRANSPOSE_CONV_2D", operator, [*inputs, padding(operator)], [False])
+    data, filter = pair = _image_and_filter(graph, operator, 2)
+    offset = bias(graph, operator, 3, data, filter, filter.dimensions[0])
+    shape = graph.operand(operator.inputs[0])
+    common: list[Any] = [*pair, offset, shape, padding(operator), *strides(operator)]
+    graph.add("TRANSPOSE_CONV_2D", [*common, activation(operator), False], operator)
 
 
 _STRIDES = struct.Struct("<iii")
@@ -150,9 +128,7 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
             "import.tflite.convolution-2d-transpose-bias.option-size",
         )
     edges, stride_w, stride_h = _STRIDES.unpack_from(operator.custom)
-    data = graph.operand(operator.inputs[0])
-    filter = weights(graph, operator, 1, data)
-    _need_rank(data, filter, 4)
+    data, filter = _image_and_filter(graph, operator)
     if data.type is not T.TENSOR_FLOAT32 or not data.is_known:
         raise reason(
             "its input is no TENSOR_FLOAT32 of known dimensions",

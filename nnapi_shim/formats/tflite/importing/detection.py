@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 _DAMAGED = (
@@ -144,7 +144,7 @@ def detections(graph: Importing, operator: Operator) -> None:
         float(options.number("nms_iou_threshold")),
         scores.dimensions[2] <= options.number("num_classes"),
     ]
-    scored, boxes, classes, number = graph.make(
+    scored, boxes, classes, number = graph.several(
         "DETECTION_POSTPROCESSING", [scores, deltas, anchors, *values]
     )
     for at, result in enumerate((boxes, classes, scored, number)):

@@ -38,8 +38,7 @@ def _strided(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
             parts.append(
                 slice(None if begins >> at & 1 else first, None if ends >> at & 1 else last, step)
             )
-    result: Array = np.asarray(data[tuple(parts)])
-    return result
+    return np.asarray(data[tuple(parts)])
 
 
 def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -48,8 +47,7 @@ def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
         slice(first, None if count == -1 else first + count)
         for first, count in zip(begin.tolist(), size.tolist(), strict=True)
     ]
-    result: Array = data[tuple(parts)]
-    return result
+    return data[tuple(parts)]
 
 
 def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -61,8 +59,7 @@ def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
 def _floor_divide(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
     if not values[1].all():
         raise ValueError("division by 0")
-    result: Array = values[0] // values[1]
-    return result
+    return values[0] // values[1]
 
 
 def _axes(values: Sequence[Array]) -> tuple[int, ...]:

@@ -10,10 +10,10 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.formats.tflite.allocation import Room
+from nnapi_shim.formats.importing.allocation import Room
+from nnapi_shim.formats.importing.operations import Operations
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Operator, Tensor
-from nnapi_shim.formats.tflite.importing.operations import Operations
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import (
     OPERAND_TYPES,
     constant,
@@ -59,10 +59,8 @@ class Importing(Operations):
     def __init__(
         self, file: File, graph: FileGraph, *, room: Room | None = None, is_inner: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(room or Room(len(file.data)))
         self.file = file
-        self.room = room or Room(len(file.data))
-        """The memory budget of the import."""
         self.graph = graph
         self.is_inner = is_inner
         self.partial: dict[int | None, Array] = {}
@@ -94,8 +92,6 @@ class Importing(Operations):
         self._reals: dict[int, Operand] = {}
         self._tensors = list(graph.tensors)
         self._given = {*graph.inputs, *(i for o in graph.operators for i in o.outputs)}
-        self._inputs: set[int] = set()
-        self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
 
     # Tensors
@@ -143,6 +139,11 @@ class Importing(Operations):
                 f"{what} ({self.tensor(index)}) is {value.dtype}", "import.tflite.not-integers"
             )
         return [int(number) for number in value.reshape(-1)]
+
+    def integers(self, index: int | None) -> Input:
+        """Integers as an int32 constant, or as an operand if they are computed by a run."""
+        value = self.value(index)
+        return self.operand(index) if value is None else self.sizes(value.reshape(-1).tolist())
 
     def fold(self, index: int, value: Array) -> None:
         """Record the value of a tensor that does not depend on model inputs."""
@@ -231,7 +232,7 @@ class Importing(Operations):
         """Make a tensor the next input of the model, stored so."""
         tensor = self.tensor(index)
         operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
-        self._inputs.add(operand.index)
+        self.inputs.add(operand.index)
         self.taken[index] = operand
         if tensor.name:
             self.model.name_operand(operand, tensor.name)
@@ -256,10 +257,7 @@ class Importing(Operations):
     ) -> Operand:
         """A new input with the value that `carry` names in the previous run."""
         if self.is_inner:
-            raise reason(
-                "an inner graph has a state",
-                "import.tflite.state.inner-graph",
-            )
+            raise reason("an inner graph has a state", "import.tflite.state.inner-graph")
         shape = tuple(shape) or (1,)
         if 0 in shape:
             raise reason(
@@ -268,13 +266,11 @@ class Importing(Operations):
             )
         if initial is None:
             what = f"its state {name!r}"
-            start = self.room.filled(shape, zero_point, DTYPES_OF[type], what)
-        else:
-            start = initial
+            initial = self.room.filled(shape, zero_point, DTYPES_OF[type], what)
         operand = self.model.input(type, shape, scale, zero_point)
-        self._inputs.add(operand.index)
+        self.inputs.add(operand.index)
         self.model.name_operand(operand, name)
-        self._states[operand] = State(operand, operand, start)
+        self._states[operand] = State(operand, operand, initial)
         return operand
 
     def carry(self, state: Operand, output: Operand) -> None:
@@ -283,27 +279,14 @@ class Importing(Operations):
 
     def carried_states(self) -> list[State]:
         """All states. Operands without a producing operation are copied, as outputs need one."""
-        states = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
-        for state in self._states.values():
-            output = state.output
-            states.append(state._replace(output=self.own_output(output)))
-        return states
+        states = list(self._states.values())
+        return [state._replace(output=self.own_output(state.output)) for state in states]
 
     def output(self, index: int) -> Operand:
         """The operand of an output: written by an operation, and of no other output."""
         return self.own_output(self.operand(index))
-
-    def own_output(self, operand: Operand) -> Operand:
-        """The operand, or a copy if it is an input, a constant or an output already."""
-        if self._is_given(operand) or operand.index in self._outputs:
-            operand = self.copy(operand)
-        self._outputs.add(operand.index)
-        return operand
-
-    def _is_given(self, operand: Operand) -> bool:
-        return operand.index in self._inputs or operand.value is not None
 
     # Operations
 
@@ -320,7 +303,7 @@ class Importing(Operations):
             if all(real is it for real, it in zip(reals, inputs, strict=True)):
                 raise
             try:
-                result: Operand = self.make(type, reals, dimensions=tensor.dimensions)
+                result = self.make(type, reals, dimensions=tensor.dimensions)
             except NnapiError:
                 raise refusal from None
             return self.requantized(result, kind, scale, zero_point)
@@ -334,19 +317,14 @@ class Importing(Operations):
         scale: float,
         zero_point: int,
     ) -> Operand:
-        is_quantized = kind in QUANTIZED_RANGE
-        result: Operand
-        if is_quantized and not _is_free(type):
-            result = self.make(type, inputs, dimensions=tensor.dimensions)
-            return self.requantized(result, kind, scale, zero_point)
-        return self.make(  # type: ignore[no-any-return]
-            type,
-            inputs,
-            output=kind,
-            dimensions=tensor.dimensions,
-            scale=scale if is_quantized else None,
-            zero_point=zero_point,
-        )
+        sizes = tensor.dimensions
+        if kind not in QUANTIZED_RANGE:
+            return self.make(type, inputs, output=kind, dimensions=sizes, zero_point=zero_point)
+        if _is_free(type):
+            parameters = {"scale": scale, "zero_point": zero_point}
+            return self.make(type, inputs, output=kind, dimensions=sizes, **parameters)
+        result = self.make(type, inputs, dimensions=sizes)
+        return self.requantized(result, kind, scale, zero_point)
 
     def add(self, type: str, inputs: Sequence[Input], operator: Operator, *, at: int = 0) -> None:
         """Add an operation that computes an output of an operator."""

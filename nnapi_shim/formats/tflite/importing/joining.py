@@ -3,10 +3,11 @@
 import math
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -42,11 +43,7 @@ def concatenation(graph: Importing, operator: Operator) -> None:
 
 def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: int) -> None:
     """Split the inputs into parts of one size and pack them; all values stay exact."""
-    if not all(operand.is_known for operand in inputs):
-        raise reason(
-            "the dimensions of its inputs are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(*inputs)
     sizes = [operand.dimensions[axis] for operand in inputs]
     unit = math.gcd(*sizes) or 1
     if sum(sizes) // unit > MOST_PARTS:
@@ -54,18 +51,14 @@ def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: in
             f"it has integers and would need {sum(sizes) // unit} parts",
             "import.tflite.concatenation.parts",
         )
-    outer, inner = (
-        math.prod(inputs[0].dimensions[:axis]),
-        math.prod(inputs[0].dimensions[axis + 1 :]),
-    )
+    dimensions = inputs[0].dimensions
+    outer, inner = math.prod(dimensions[:axis]), math.prod(dimensions[axis + 1 :])
     parts: list[Operand] = []
     for operand, size in zip(inputs, sizes, strict=True):
         flat = graph.reshaped(operand, [outer, size * inner])
         count = size // unit
-        pieces = graph.make("SPLIT", [flat, 1, count], output_count=count)
-        parts += [pieces] if count == 1 else pieces
+        parts += graph.several("SPLIT", [flat, 1, count], output_count=count)
     packed = graph.make("PACK", [1, *parts])
-    dimensions = inputs[0].dimensions
     shape = [*dimensions[:axis], sum(sizes), *dimensions[axis + 1 :]]
     to_shape(graph, operator, packed, shape)
 
@@ -86,16 +79,12 @@ def pack(graph: Importing, operator: Operator) -> None:
 def unpack(graph: Importing, operator: Operator) -> None:
     """UNPACK: SPLIT, then remove the axis of size 1."""
     data = graph.operand(operator.inputs[0])
-    if not data.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data)
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions))
     count = len(operator.outputs)
-    parts = graph.make("SPLIT", [data, axis, count], output_count=count)
+    parts = graph.several("SPLIT", [data, axis, count], output_count=count)
     shape = data.dimensions[:axis] + data.dimensions[axis + 1 :]
-    for at, part in enumerate([parts] if count == 1 else parts):
+    for at, part in enumerate(parts):
         graph.give(operator, graph.reshaped(part, shape), at)
 
 
@@ -105,8 +94,8 @@ def split(graph: Importing, operator: Operator) -> None:
     data = graph.operand(operator.inputs[1])
     count = len(operator.outputs)
     sizes = graph.tensor(operator.outputs[0]).dimensions
-    parts = graph.make("SPLIT", [data, axis, count], dimensions=sizes, output_count=count)
-    for at, part in enumerate([parts] if count == 1 else parts):
+    parts = graph.several("SPLIT", [data, axis, count], dimensions=sizes, output_count=count)
+    for at, part in enumerate(parts):
         graph.give(operator, part, at)
 
 
@@ -115,11 +104,7 @@ def split_by_sizes(graph: Importing, operator: Operator) -> None:
     data = graph.operand(operator.inputs[0])
     sizes = graph.numbers(operator.inputs[1], "the sizes of its parts")
     (axis,) = graph.numbers(operator.inputs[2], "its axis")
-    if not data.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data)
     axis = axis_of(axis, len(data.dimensions))
     total = data.dimensions[axis]
     if sizes.count(-1) == 1:
@@ -131,8 +116,7 @@ def split_by_sizes(graph: Importing, operator: Operator) -> None:
         begin, extent = [0] * len(data.dimensions), list(data.dimensions)
         begin[axis], extent[axis] = start, size
         start += size
-        part = graph.make("SLICE", [data, graph.sizes(begin), graph.sizes(extent)])
-        graph.give(operator, part, at)
+        graph.give(operator, graph.part(data, begin, extent), at)
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 DENSE = 2
@@ -28,7 +28,7 @@ def embedding(graph: Importing, operator: Operator) -> None:
 
 def hashtable(graph: Importing, operator: Operator) -> None:
     """HASHTABLE_LOOKUP; the hits are bytes without a scale."""
-    output, hits = graph.make("HASHTABLE_LOOKUP", graph.operands(operator.inputs))
+    output, hits = graph.several("HASHTABLE_LOOKUP", graph.operands(operator.inputs))
     graph.give(operator, output, 0)
     graph.give(operator, hits, 1)
 

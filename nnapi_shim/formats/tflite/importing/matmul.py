@@ -1,9 +1,9 @@
 """BATCH_MATMUL."""
 
+from nnapi_shim.formats.importing.operations import require_known
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
 
@@ -16,11 +16,7 @@ def batch_matmul(graph: Importing, operator: Operator) -> None:
     right = graph.reals(operator.inputs[1]) if is_real else graph.operand(operator.inputs[1])
     pair = [left, right]
     if left.dimensions[:-2] != right.dimensions[:-2]:
-        if not left.is_known or not right.is_known:
-            raise reason(
-                "the dimensions of its inputs are unknown before a run",
-                "import.tflite.dynamic-dimensions",
-            )
+        require_known(left, right)
         lead = broadcast(*(operand.dimensions[:-2] for operand in pair))
         pair = [graph.broadcast(operand, (*lead, *operand.dimensions[-2:])) for operand in pair]
     flags = [bool(options.get(name, False)) for name in ("AdjX", "AdjY")]

@@ -6,7 +6,8 @@ from functools import partial
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.tflite.allocation import Room
+from nnapi_shim.formats.importing.allocation import Room
+from nnapi_shim.formats.importing.reason import MALFORMED, Reason, affected, listed, reason
 from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.boundary import (
@@ -19,30 +20,9 @@ from nnapi_shim.formats.tflite.importing.boundary import (
 )
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 from nnapi_shim.hints import NamedTuple
-
-MOST_REASONS = 40
-"""The most distinct reasons in a message."""
-MOST_OPERATORS = 3
-"""The most operators that are named for each reason."""
-
-MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors of lowerings for operators that lack inputs, outputs or dimensions."""
-
-
-class Reason(NamedTuple):
-    """Why NNAPI cannot express an operator. number: None for an input or output."""
-
-    number: int | None
-    name: str
-    why: str
-
-    def __str__(self) -> str:
-        location = self.name if self.number is None else f"operator {self.number} {self.name}"
-        return f"{location}: {self.why}"
 
 
 class Names(NamedTuple):
@@ -66,31 +46,14 @@ def imported(file: File, graph: FileGraph, names: Names | None = None) -> Model:
 
 def import_error(graph: FileGraph, reasons: Sequence[Reason]) -> NnapiError:
     """A one-line error: each reason with the number of operators and the first of them."""
-    groups: dict[tuple[str, str], list[Reason]] = {}
-    for item in reasons:
-        key = item.name if item.number is not None else str(item)
-        groups.setdefault((key, item.why), []).append(item)
-    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_REASONS]))
-    more = f"; and {len(groups) - MOST_REASONS} more" if len(groups) > MOST_REASONS else ""
-    count = len({item.number for item in reasons if item.number is not None})
-    what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
+    what = affected(reasons, len(graph.operators))
     return bad_data(
-        f"{what} no place in an NNAPI model: {shown}{more}; {PARTIAL}",
+        f"{what} no place in an NNAPI model: {listed(reasons)}; {PARTIAL}",
         "import.tflite.no-counterpart",
     )
 
 
 PARTIAL = "load(path, partial=True) and nnapi-shim run --partial leave them to LiteRT"
-
-
-def _grouped(reasons: Sequence[Reason]) -> str:
-    """Equal reasons of operators of one kind."""
-    if len(reasons) == 1:
-        return str(reasons[0])
-    numbers = ", ".join(str(item.number) for item in reasons[:MOST_OPERATORS])
-    more = ", ..." if len(reasons) > MOST_OPERATORS else ""
-    first = reasons[0]
-    return f"{len(reasons)} operators {first.name} ({numbers}{more}): {first.why}"
 
 
 def attempt(

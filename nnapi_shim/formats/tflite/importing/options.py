@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import FuseCode, PaddingCode
 from nnapi_shim.hal.enums import OperandType as T
 

@@ -2,10 +2,11 @@
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
+from nnapi_shim.formats.importing.operations import require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -85,16 +86,11 @@ def batch_to_space(graph: Importing, operator: Operator) -> None:
         block, crops = [*block, 1], [*crops, 0, 0]
     result = graph.make("BATCH_TO_SPACE_ND", [data, graph.sizes(block)])
     if any(crops):
-        if not result.is_known:
-            raise reason(
-                "the dimensions of its input are unknown before a run",
-                "import.tflite.dynamic-dimensions",
-            )
+        require_known(result)
         batch, height, width, depth = result.dimensions
         top, bottom, left, right = crops
-        begin = graph.sizes([0, top, left, 0])
-        size = graph.sizes([batch, height - top - bottom, width - left - right, depth])
-        result = graph.make("SLICE", [result, begin, size])
+        size = [batch, height - top - bottom, width - left - right, depth]
+        result = graph.part(result, [0, top, left, 0], size)
     _give(graph, operator, result, is_line)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 INTERMEDIATE_SCALE = 2.0**-12
@@ -40,11 +41,7 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     """One QUANTIZED_LSTM for each step, which takes the states of the previous step."""
     inputs, options = operator.inputs, operator.options
     data = graph.operand(inputs[0])
-    if not data.is_known or len(data.dimensions) != 3:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data)
     time_axis = 0 if options.get("TimeMajor", False) else 1
     steps, batch = data.dimensions[time_axis], data.dimensions[1 - time_axis]
     if not 0 < steps <= MOST_STEPS:
@@ -57,7 +54,7 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     wide = graph.make(
         "CONCATENATION", [data, bias_inputs, 2], scale=data.scale, zero_point=data.zero_point
     )
-    parts = graph.make("SPLIT", [wide, time_axis, steps], output_count=steps)
+    parts = graph.several("SPLIT", [wide, time_axis, steps], output_count=steps)
     weights = [_weights(graph, index, columns[gate]) for gate, index in enumerate(inputs[1:5])] + [
         _weights(graph, index) for index in inputs[5:9]
     ]
@@ -70,10 +67,10 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     # The reference takes the zero point with this sign.
     rest += [-first.zero_point, hidden_scale]
     output, state, outputs = first, cell, []
-    for part in [parts] if steps == 1 else parts:
+    for part in parts:
         step = graph.reshaped(part, [batch, data.dimensions[2] + values.size])
         operands = [step, *constants, None, None, output, state, *rest]
-        output, state, result = graph.make("QUANTIZED_LSTM", operands)
+        output, state, result = graph.several("QUANTIZED_LSTM", operands)
         outputs.append(result)
     graph.carry(first, output)
     graph.carry(cell, state)

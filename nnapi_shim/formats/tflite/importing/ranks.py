@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.formats.importing.merging import alike, runs
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.joining import axis_of
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.operations.shapes import broadcast
 
 MOST = 4
@@ -132,12 +133,7 @@ def _few(groups: Sequence[Any]) -> None:
 
 def _groups(shape: Shape, special: Collection[int]) -> list[list[int]]:
     """Axes grouped for merging: each special axis alone, adjacent other axes together."""
-    groups: list[list[int]] = []
-    for axis in range(len(shape)):
-        if groups and axis not in special and groups[-1][0] not in special:
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
+    groups = alike(axis if axis in special else -1 for axis in range(len(shape)))
     for group in list(groups):
         if len(groups) > MOST and group[0] not in special and _size(shape, group) == 1:
             groups.remove(group)
@@ -157,17 +153,9 @@ def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
     shapes = [_shape(graph, index) for index in operator.inputs]
     full = broadcast(*shapes)
     padded = [(1,) * (len(full) - len(shape)) + shape for shape in shapes]
-    groups: list[list[int]] = []
-    last: tuple[bool, ...] = ()
-    for axis, size in enumerate(full):
-        if size == 1:
-            continue
-        kind = tuple(shape[axis] == 1 for shape in padded)
-        if groups and kind == last:
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-        last = kind
+    axes = [axis for axis, size in enumerate(full) if size != 1]
+    kinds = (tuple(shape[axis] == 1 for shape in padded) for axis in axes)
+    groups = [[axes[at] for at in group] for group in alike(kinds)]
     _few(groups)
     inputs = [
         _view(graph, index, tuple(_size(shape, group) for group in groups) or (1,))
@@ -229,20 +217,14 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
         raise reason(f"order {perm} of {len(shape)} dimensions", "import.tflite.transpose.perm")
     result = tuple(shape[axis] for axis in perm)
     kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
-    runs: list[list[int]] = []
-    for axis in (axis for axis in perm if shape[axis] != 1):
-        position = kept.index(axis)
-        if runs and runs[-1][-1] == position - 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    _few(runs)
-    if len(runs) < 2:
+    moved = runs([kept.index(axis) for axis in perm if shape[axis] != 1])
+    _few(moved)
+    if len(moved) < 2:
         _same(graph, operator, result)
         return
-    before = sorted(runs)
+    before = sorted(moved)
     sizes = tuple(_size(tuple(shape[axis] for axis in kept), run) for run in before)
-    order = [before.index(run) for run in runs]
+    order = [before.index(run) for run in moved]
     inputs = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
     result_shape = tuple(sizes[at] for at in order)
     _run(graph, operator, lower, inputs, [(result_shape, result)])
@@ -253,12 +235,7 @@ def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
     shape = _shape(graph, operator.inputs[0])
     numbers = graph.numbers(operator.inputs[1], "its axes")
     axes = {axis_of(axis, len(shape)) for axis in numbers}
-    groups: list[list[int]] = []
-    for axis in range(len(shape)):
-        if groups and (groups[-1][0] in axes) == (axis in axes):
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
+    groups = alike(axis in axes for axis in range(len(shape)))
     _few(groups)
     sizes = tuple(_size(shape, group) for group in groups)
     positions = [at for at, group in enumerate(groups) if group[0] in axes]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
@@ -17,7 +18,6 @@ from nnapi_shim.formats.tflite.importing.quantized_cells import (
     is_quantized_cell,
     quantized_sequence,
 )
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -79,7 +79,7 @@ class _Cell:
             in the order of the calls of `state`.
         """
         graph = self.graph
-        results = graph.make(type, inputs, output_count=outputs)
+        results = graph.several(type, inputs, output_count=outputs)
         for (operand, _), at in zip(self._states, states, strict=False):
             graph.carry(operand, results[at])
         others = [results[at] for at in range(outputs) if at not in states]
@@ -204,7 +204,6 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
     units, size = len(matrix) // 4, graph.tensor(data).shape[-1]
     parts = [matrix[at * units : (at + 1) * units] for at in _BASIC_GATES]
     biases = [numbers[at * units : (at + 1) * units] for at in _BASIC_GATES]
-    cell: Any
     inputs: list[Any]
     if graph.tensor(data).type == "FLOAT32":
         cells = [graph.model.constant(np.ascontiguousarray(part[:, :size])) for part in parts]
@@ -212,7 +211,7 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
         constants = [graph.model.constant(part) for part in biases]
         inputs = [graph.operand(data), *cells, *recurrent, *[None] * 3, *constants, None, None]
         inputs += [*graph.operands((output, state)), 4, 0.0, 0.0]
-        _, hidden, cell, _ = graph.make("LSTM", inputs)
+        _, hidden, cell, _ = graph.several("LSTM", inputs)
     else:
         kind, scale, zero_point = graph.parameters(graph.tensor(weights))
 
@@ -225,7 +224,7 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
         inputs = [graph.operand(data), *(constant(part[:, units:]) for part in parts)]
         inputs += [*(constant(part[:, :units]) for part in parts), *constants]
         inputs += graph.operands((state, output))
-        cell, hidden = graph.make("QUANTIZED_16BIT_LSTM", inputs)
+        cell, hidden = graph.several("QUANTIZED_16BIT_LSTM", inputs)
     graph.give(operator, hidden, 0)
     graph.give(operator, cell, 1)
 

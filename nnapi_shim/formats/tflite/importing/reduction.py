@@ -1,10 +1,10 @@
 """Reductions along axes, ARG_MAX and ARG_MIN."""
 
 from nnapi_shim.api.signature import Input
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def _reduce(type: str) -> Lowering:
@@ -20,10 +20,8 @@ def _reduce(type: str) -> Lowering:
             graph.give(operator, graph.copy(data))
             return
         keep = bool(operator.options.get("KeepDims", False))
-        axes_input: Input = graph.operand(operator.inputs[1])
-        if axes is not None:
-            axes_input = graph.sizes(axes.reshape(-1).tolist())
-        graph.add(type, [data, axes_input, int(keep) if type == "MEAN" else keep], operator)
+        chosen = graph.integers(operator.inputs[1])
+        graph.add(type, [data, chosen, int(keep) if type == "MEAN" else keep], operator)
 
     return lower
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.operations import require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -84,27 +85,21 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
     graph.add("EXPAND_DIMS", [data, axis], operator)
 
 
-def _with_numbers(graph: Importing, operator: Operator, type: str) -> None:
-    """An operation whose second input is a list of integers, constant or computed."""
-    data, numbers = operator.inputs
-    value = graph.value(numbers)
-    second = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
-    graph.add(type, [graph.operand(data), second], operator)
+def _with_numbers(type: str) -> Lowering:
+    """An operation whose other inputs are lists of integers, constant or computed."""
 
+    def lower(graph: Importing, operator: Operator) -> None:
+        data, *numbers = operator.inputs
+        operands = [graph.operand(data), *map(graph.integers, numbers)]
+        graph.add(type, operands, operator)
 
-def transpose(graph: Importing, operator: Operator) -> None:
-    """TRANSPOSE; the permutation may be computed."""
-    _with_numbers(graph, operator, "TRANSPOSE")
+    return lower
 
 
 def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
     """The known dimensions of a tensor; () for a scalar."""
     operand = graph.operand(index)
-    if not operand.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(operand)
     return () if graph.is_rank_0(index) else operand.dimensions
 
 
@@ -130,11 +125,7 @@ def broadcast_to(graph: Importing, operator: Operator) -> None:
     """BROADCAST_TO known dimensions."""
     data = graph.operand(operator.inputs[0])
     sizes = graph.numbers(operator.inputs[1], "its shape")
-    if not data.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data)
     if data.dimensions == tuple(sizes):
         graph.give(operator, graph.copy(data))
         return
@@ -240,11 +231,6 @@ def reverse(graph: Importing, operator: Operator) -> None:
     graph.give(operator, data if axes else graph.copy(data))
 
 
-def tile(graph: Importing, operator: Operator) -> None:
-    """TILE; the multiples may be computed."""
-    _with_numbers(graph, operator, "TILE")
-
-
 LOWERINGS: dict[str, Lowering] = {
     "BROADCAST_ARGS": broadcast_arguments,
     "BROADCAST_TO": broadcast_to,
@@ -256,8 +242,9 @@ LOWERINGS: dict[str, Lowering] = {
     "RESHAPE": reshape,
     "REVERSE_V2": reverse,
     "SHAPE": shape,
+    "SLICE": _with_numbers("SLICE"),
     "SQUEEZE": squeeze,
-    "TILE": tile,
-    "TRANSPOSE": transpose,
+    "TILE": _with_numbers("TILE"),
+    "TRANSPOSE": _with_numbers("TRANSPOSE"),
     "ZEROS_LIKE": zeros_like,
 }

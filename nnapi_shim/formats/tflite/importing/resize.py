@@ -1,9 +1,9 @@
 """Image resizing."""
 
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def _resize(type: str) -> Lowering:

@@ -3,33 +3,17 @@
 import math
 from itertools import accumulate
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.api.signature import Input
+from nnapi_shim.formats.importing.operations import NONE, require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.joining import axis_of
-from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.plain import Lowering
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import OperandType as T
-
-
-def _known(graph: Importing, index: int | None) -> Input:
-    """Integers as an int32 constant, or as an operand."""
-    value = graph.value(index)
-    if value is None:
-        return graph.operand(index)
-    return graph.sizes([int(number) for number in value.reshape(-1)])
-
-
-def slice_(graph: Importing, operator: Operator) -> None:
-    """SLICE by begin and size."""
-    data, begin, size = operator.inputs
-    operands = [graph.operand(data), _known(graph, begin), _known(graph, size)]
-    graph.add("SLICE", operands, operator)
 
 
 def strided(graph: Importing, operator: Operator) -> None:
@@ -39,14 +23,10 @@ def strided(graph: Importing, operator: Operator) -> None:
     masks = [int(options.get(name, 0)) for name in _MASKS]
     is_plain = not masks[3] and not masks[4] and not options.get("Offset", False)
     if is_plain and not _needs_ranges(graph, operator, data):
-        ranges = [_known(graph, index) for index in operator.inputs[1:4]]
+        ranges = [graph.integers(index) for index in operator.inputs[1:4]]
         graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
         return
-    if not data.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data)
     begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
     if options.get("Offset", False):
         end = [a + b for a, b in zip(begin, end, strict=True)]
@@ -58,7 +38,7 @@ def strided(graph: Importing, operator: Operator) -> None:
                 "NNAPI has no strided slices of integers", "import.tflite.strided-slice.type"
             )
         sizes = [len(item) for item in parts.ranges]
-        part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
+        part = graph.part(data, starts, sizes)
     else:
         # An exclusive end of -1 (before element 0) would mean the last element: use -size - 1.
         ends = [
@@ -89,12 +69,11 @@ def _needs_ranges(graph: Importing, operator: Operator, data: Operand) -> bool:
     return begin is not None and data.is_known and (shrinks or is_short or is_wide)
 
 
-class _Ranges:
+class _Ranges(NamedTuple):
     """The range of each dimension, and the dimensions of the result."""
 
-    def __init__(self) -> None:
-        self.ranges: list[range] = []
-        self.shape: list[int] = []
+    ranges: list[range]
+    shape: list[int]
 
 
 def _ranges(
@@ -105,7 +84,7 @@ def _ranges(
     masks: list[int],
 ) -> _Ranges:
     begin_mask, end_mask, shrink, ellipsis, new = masks
-    result = _Ranges()
+    result = _Ranges([], [])
     count = len(begin)
     if not len(end) == len(strides) == count:
         raise reason("its ranges are of different lengths", "import.tflite.strided-slice.ranges")
@@ -166,11 +145,7 @@ def gather(graph: Importing, operator: Operator) -> None:
 def gather_nd(graph: Importing, operator: Operator) -> None:
     """GATHER_ND: index columns times strides, then GATHER of rows."""
     data, indices = graph.operands(operator.inputs)
-    if not data.is_known or not indices.is_known:
-        raise reason(
-            "the dimensions of its inputs are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
+    require_known(data, indices)
     *lead, count = indices.dimensions
     sizes = data.dimensions[:count]
     if count > len(data.dimensions):
@@ -179,9 +154,9 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
             "import.tflite.gather-nd.indices",
         )
     strides = list(accumulate((1, *sizes[:0:-1]), mul))[::-1]
-    columns = graph.make("SPLIT", [indices, len(lead), count], output_count=count)
+    columns = graph.several("SPLIT", [indices, len(lead), count], output_count=count)
     total: Any = None
-    for column, stride in zip([columns] if count == 1 else columns, strides, strict=True):
+    for column, stride in zip(columns, strides, strict=True):
         product = graph.make("MUL", [column, graph.sizes([stride]), NONE])
         total = product if total is None else graph.make("ADD", [total, product, NONE])
     flat = graph.reshaped(total, lead)
@@ -193,7 +168,7 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
 def top_k(graph: Importing, operator: Operator) -> None:
     """TOPK_V2; among equal elements NNAPI returns the last first."""
     (count,) = graph.numbers(operator.inputs[1], "the number of elements")
-    values, indices = graph.make("TOPK_V2", [graph.operand(operator.inputs[0]), count])
+    values, indices = graph.several("TOPK_V2", [graph.operand(operator.inputs[0]), count])
     graph.give(operator, values, 0)
     graph.give(operator, indices, 1)
 
@@ -201,7 +176,6 @@ def top_k(graph: Importing, operator: Operator) -> None:
 LOWERINGS: dict[str, Lowering] = {
     "GATHER": gather,
     "GATHER_ND": gather_nd,
-    "SLICE": slice_,
     "STRIDED_SLICE": strided,
     "TOPK_V2": top_k,
 }

@@ -5,8 +5,8 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Tensor
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
@@ -29,17 +29,21 @@ def require_understood(tensor: Tensor) -> None:
         raise reason(f"{tensor}: {tensor.unread}", "import.tflite.tensor.unread")
 
 
+def _require_no_blocks(tensor: Tensor) -> None:
+    if tensor.blocks is not None:
+        raise reason(
+            f"{tensor} has a scale for each block, which NNAPI does not have",
+            "import.tflite.block-scales",
+        )
+
+
 def operand_parameters(tensor: Tensor, is_wide: bool) -> tuple[T, float, int]:
     """Type, scale and zero point of the operand of a tensor.
 
     is_wide: whether the tensor is 16-bit and its operand float32.
     """
     require_understood(tensor)
-    if tensor.blocks is not None:
-        raise reason(
-            f"{tensor} has a scale for each block, which NNAPI does not have",
-            "import.tflite.block-scales",
-        )
+    _require_no_blocks(tensor)
     if tensor.type not in OPERAND_TYPES:
         raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "import.tflite.type")
     type = OPERAND_TYPES[tensor.type]
@@ -59,11 +63,7 @@ def operand_parameters(tensor: Tensor, is_wide: bool) -> tuple[T, float, int]:
 
 def constant(model: Model, tensor: Tensor, value: Array, is_wide: bool) -> Operand:
     """A constant of the model with the contents of a dense tensor."""
-    if tensor.blocks is not None:
-        raise reason(
-            f"{tensor} has a scale for each block, which NNAPI does not have",
-            "import.tflite.block-scales",
-        )
+    _require_no_blocks(tensor)
     if is_wide:
         return model.constant(real_values(tensor, value))
     value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0

@@ -1,30 +1,35 @@
 """Unary elementwise operators, and operators along the last axis."""
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing import math
+from nnapi_shim.formats.importing.math import Math, number
+from nnapi_shim.formats.importing.operations import NONE, require_known
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing import functions
 from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing
-from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
-_GELU = math.sqrt(2 / math.pi), 0.044715
+Function = Callable[[Math, Operand], Operand]
 
 
 def _input(graph: Importing, operator: Operator) -> Operand:
     return graph.operand(operator.inputs[0])
 
 
-def _number(operand: Operand, value: float) -> Array:
-    """A one-element constant of the type of a float operand."""
-    return np.full(1, value, np.float16 if operand.type is T.TENSOR_FLOAT16 else np.float32)
+def _real(function: Function) -> Lowering:
+    """A function in float32."""
+
+    def lower(graph: Importing, operator: Operator) -> None:
+        x = graph.real(_input(graph, operator))
+        graph.give(operator, function(Math(graph), x))
+
+    return lower
 
 
 def square(graph: Importing, operator: Operator) -> None:
@@ -47,14 +52,8 @@ def negative(graph: Importing, operator: Operator) -> None:
 
 
 def ceil(graph: Importing, operator: Operator) -> None:
-    """CEIL as -FLOOR(-x)."""
-    below = graph.make("FLOOR", [graph.make("NEG", [_input(graph, operator)])])
-    graph.add("NEG", [below], operator)
-
-
-def elu(graph: Importing, operator: Operator) -> None:
-    """ELU with alpha 1."""
-    graph.give(operator, graph.make("ELU", [graph.real(_input(graph, operator)), 1.0]))
+    """CEIL."""
+    graph.give(operator, math.ceiling(Math(graph), _input(graph, operator)))
 
 
 def leaky_relu(graph: Importing, operator: Operator) -> None:
@@ -63,7 +62,7 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
     """
     data = _input(graph, operator)
     slope = float(operator.options.get("Alpha", 0.0))
-    alpha: Any = _number(data, slope)
+    alpha: Any = number(data, slope)
     if data.type in BYTES:
         offset = 128 if data.type is T.TENSOR_QUANT8_ASYMM else 0
         step = np.full(1, offset + int(np.sign(slope)), np.int16)
@@ -73,24 +72,8 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
 
 def gelu(graph: Importing, operator: Operator) -> None:
     """GELU, by tanh or by erf."""
-    data = graph.real(_input(graph, operator))
-    if not operator.options.get("Approximate", False):
-        graph.give(operator, functions.gelu(graph, data))
-        return
-    factor, cubic = (_number(data, value) for value in _GELU)
-    square = graph.make("MUL", [data, data, NONE])
-    cube = graph.make("MUL", [graph.make("MUL", [square, data, NONE]), cubic, NONE])
-    inner = graph.make("MUL", [graph.make("ADD", [data, cube, NONE]), factor, NONE])
-    weight = graph.make("ADD", [graph.make("TANH", [inner]), _number(data, 1), NONE])
-    half = graph.make("MUL", [data, _number(data, 0.5), NONE])
-    graph.give(operator, graph.make("MUL", [half, weight, NONE]))
-
-
-def relu_0_to_1(graph: Importing, operator: Operator) -> None:
-    """RELU_0_TO_1 as MINIMUM and MAXIMUM."""
-    data = graph.real(_input(graph, operator))
-    above = graph.make("MAXIMUM", [data, _number(data, 0)])
-    graph.give(operator, graph.make("MINIMUM", [above, _number(data, 1)]))
+    function = math.gelu_by_tanh if operator.options.get("Approximate", False) else math.gelu
+    _real(function)(graph, operator)
 
 
 def softmax(graph: Importing, operator: Operator) -> None:
@@ -122,27 +105,19 @@ def local_response(graph: Importing, operator: Operator) -> None:
 
 
 def sign(graph: Importing, operator: Operator) -> None:
-    """SIGN: 1, -1, or the input itself for 0 and NaN."""
+    """SIGN."""
     data = _input(graph, operator)
-    if not data.is_known:
-        raise reason(
-            "the dimensions of its input are unknown before a run",
-            "import.tflite.dynamic-dimensions",
-        )
-    kinds: dict[T, Any] = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
-    if data.type not in kinds:
+    require_known(data)
+    if data.type not in (T.TENSOR_FLOAT32, T.TENSOR_INT32):
         raise reason(f"its input is {data.type.name}", "import.tflite.sign.type")
-    dtype = kinds[data.type]
-    zero = np.zeros(1, dtype)
-    one, minus_one = (graph.filled(data.dimensions, dtype(sign).item()) for sign in (1, -1))
-    below = graph.make("SELECT", [graph.make("LESS", [data, zero]), minus_one, data])
-    graph.add("SELECT", [graph.make("GREATER", [data, zero]), one, below], operator)
+    graph.give(operator, math.sign(Math(graph), data))
 
 
 LOWERINGS: dict[str, Lowering] = {
     "ABS": plain("ABS"),
     "CEIL": ceil,
-    "ELU": elu,
+    "COS": _real(math.cosine),
+    "ELU": _real(lambda m, x: m.graph.make("ELU", [x, 1.0])),
     "EXP": plain("EXP"),
     "FLOOR": plain("FLOOR"),
     "GELU": gelu,
@@ -157,8 +132,9 @@ LOWERINGS: dict[str, Lowering] = {
     "PRELU": plain("PRELU"),
     "RELU": plain("RELU"),
     "RELU6": plain("RELU6"),
-    "RELU_0_TO_1": relu_0_to_1,
+    "RELU_0_TO_1": _real(lambda m, x: m.min(m.max(x, 0), 1)),
     "RELU_N1_TO_1": plain("RELU1"),
+    "ROUND": _real(math.rounded),
     "RSQRT": plain("RSQRT"),
     "SIGN": sign,
     "SIN": plain("SIN"),

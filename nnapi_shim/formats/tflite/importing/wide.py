@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.importing.math import Math
+from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.operations import NONE
-from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 ROUNDER = 1.5 * 2.0**23
@@ -77,24 +77,19 @@ def _is_quantized(tensor: Tensor) -> bool:
 
 def from_stored(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
     """The float32 values of a model input."""
-    result: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
+    m = Math(graph)
+    real = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
     if tensor.zero_point:
-        result = graph.make("SUB", [result, _number(tensor.zero_point), NONE])
-    real: Operand = graph.make("MUL", [result, _number(tensor.scale), NONE])
-    return real
+        real = m.sub(real, tensor.zero_point)
+    return m.mul(real, tensor.scale)
 
 
 def to_stored(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     """The stored elements of a model output, as TENSOR_INT32."""
     steps = _steps(graph, tensor, real)
     if tensor.zero_point:
-        steps = graph.make("ADD", [steps, _number(tensor.zero_point), NONE])
-    result: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
-    return result
-
-
-def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    return np.full(1, value, np.float32)
+        steps = Math(graph).add(steps, tensor.zero_point)
+    return graph.make("CAST", [steps], output=T.TENSOR_INT32)
 
 
 def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
@@ -108,11 +103,9 @@ def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
             f"{tensor} is 16-bit and has the scale {tensor.scale}", "import.tflite.int16.scale"
         )
     low, high = (limit - tensor.zero_point for limit in (-32768, 32767))
-    steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
-    steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
-    steps = graph.make("ADD", [steps, _number(ROUNDER), NONE])
-    result: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
-    return result
+    m = Math(graph)
+    steps = m.max(m.min(m.mul(real, 1 / np.float64(tensor.scale)), high), low)
+    return m.sub(m.add(steps, ROUNDER), ROUNDER)
 
 
 def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
@@ -145,8 +138,7 @@ def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None
 
 
 def _on_grid(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
-    result: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
-    return result
+    return Math(graph).mul(_steps(graph, tensor, real), tensor.scale)
 
 
 def check(graph: Importing, operator: Operator) -> None:

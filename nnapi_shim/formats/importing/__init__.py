@@ -1,0 +1,1 @@
+"""Parts that the imports of all file formats share."""
