@@ -32,7 +32,7 @@ def fails(api, device, graph, image, output_bytes, saying):
 
 
 def test_a_failed_call_changes_nothing(api, device):
-    """deviation: `identify-half-way`."""
+    """deviation: `identify-half-way` (api-semantics 15.5)."""
     graph = Graph(api)
     a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
     graph.operation(O.RELU, [a], [b])
@@ -84,7 +84,7 @@ def control_flow(api, type, sizes=(1,), limit=3.0):
 
 @pytest.mark.parametrize("sizes", [(1,), (0,)], ids=["known", "unknown"])
 def test_time_for_no_round(api, device, sizes):
-    """deviation: `loop-without-rounds`."""
+    """deviation: `loop-without-rounds` (api-semantics 15.7)."""
     run = Run(api, device, control_flow(api, O.WHILE, sizes, limit=-9.0))
     run.ok("setLoopTimeout", 0)
     run.input(0, floats(7), operand_type(F32, (1,)))
@@ -95,7 +95,7 @@ def test_time_for_no_round(api, device, sizes):
 
 @pytest.mark.parametrize("type", [O.IF, O.WHILE], ids=["IF", "WHILE"])
 def test_memory_of_control_flow(api, device, file, type):
-    """deviation: `memory-for-control-flow`."""
+    """deviation: `memory-for-control-flow` (api-semantics 15.8)."""
     run = Run(api, device, control_flow(api, type))
     last = 0 if type is O.WHILE else 1
     roles = [(run.compilation, "Input", last), (run.compilation, "Output", 0)]
@@ -118,7 +118,7 @@ def test_memory_of_control_flow(api, device, file, type):
 
 @pytest.mark.parametrize("offset", [2**64 - 4, 2**64 - 1, 2**63, 2**32])
 def test_offsets_that_overflow(api, device, file, offset):
-    """deviation: `offset-overflow`."""
+    """deviation: `offset-overflow` (api-semantics 15.15)."""
     memory = api.make("Memory_createFromFd", 64, 3, file(64), 0)
     run = Run(api, device, add_graph(api).finish())
     saying = "exceeds the memory's 64"
@@ -136,7 +136,7 @@ ONES = floats(*[1] * 16)
 
 @pytest.mark.parametrize("code", [-1, 4, 999])
 def test_activations_that_do_not_exist(api, device, code):
-    """deviation: `activation-code`."""
+    """deviation: `activation-code` (api-semantics 15.16)."""
     graph = Graph(api)
     a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
     graph.operation(O.MUL, [a, a, graph.int32(code)], [b])
@@ -168,20 +168,20 @@ def test_grouped_convolution(api, device):
 
 @pytest.mark.parametrize("code", [-1, 4])
 def test_activations_of_a_grouped_convolution(api, device, code):
-    """deviation: `activation-code`."""
+    """deviation: `activation-code` (api-semantics 15.16)."""
     fails(api, device, grouped(api, activation=code), ONES, 64, f"is {code}")
 
 
 @pytest.mark.parametrize("strides", [(0, 1), (1, 0), (-1, 1), (1, -2)])
 def test_strides_of_a_grouped_convolution(api, device, strides):
-    """deviation: `grouped-strides`."""
+    """deviation: `grouped-strides` (api-semantics 15.16)."""
     fails(api, device, grouped(api, strides=strides), ONES, 256, "must be at least 1")
 
 
 @pytest.mark.parametrize("at", range(4))
 @pytest.mark.parametrize("pad", [-1, 2, 99])
 def test_paddings_of_a_grouped_convolution(api, device, at, pad):
-    """deviation: `grouped-paddings`."""
+    """deviation: `grouped-paddings` (api-semantics 15.16)."""
     pads = [0, 0, 0, 0]
     pads[at] = pad
     fails(api, device, grouped(api, pads), ONES, 256, "allowed are 0 to 1")
@@ -189,7 +189,7 @@ def test_paddings_of_a_grouped_convolution(api, device, at, pad):
 
 @pytest.mark.parametrize("axis", [-3, 2, 99])
 def test_axis_of_softmax(api, device, axis):
-    """deviation: `softmax-axis`."""
+    """deviation: `softmax-axis` (api-semantics 15.18)."""
     graph = Graph(api)
     a, b = graph.operand(F32, (2, 2)), graph.operand(F32, (2, 2))
     beta = graph.constant(ctypes.c_float(1), T.FLOAT32)
@@ -201,7 +201,7 @@ def test_axis_of_softmax(api, device, axis):
 @pytest.mark.parametrize("type", [O.MAX_POOL_2D, O.AVERAGE_POOL_2D, O.L2_POOL_2D, O.CONV_2D])
 @pytest.mark.parametrize("declared", [(1, 1, 1, 1), (1, 2, 2, 1)])
 def test_windows_that_do_not_fit(api, device, type, declared):
-    """deviation: `window-beyond-image`."""
+    """deviation: `window-beyond-image` (api-semantics 15.18)."""
     graph = Graph(api)
     image, result = graph.operand(F32, (1, 2, 2, 1)), graph.operand(F32, declared)
     valid, one, three = graph.int32(2), graph.int32(1), graph.int32(3)
@@ -218,7 +218,7 @@ def test_windows_that_do_not_fit(api, device, type, declared):
 
 @pytest.mark.parametrize("start", ["compute", "startCompute", "fenced"])
 def test_results_for_memory_that_may_only_be_read(api, device, file, start):
-    """deviation: `read-only-output`."""
+    """deviation: `read-only-output` (api-semantics 15.24)."""
     contents = bytes(range(64))
     memory = api.make("Memory_createFromFd", 64, 1, file(64, contents), 0)
     run = Run(api, device, add_graph(api).finish())
@@ -239,7 +239,7 @@ def test_results_for_memory_that_may_only_be_read(api, device, file, start):
 
 @pytest.mark.parametrize("in_condition", [True, False], ids=["condition", "body"])
 def test_oem_operation_in_a_loop(api, in_condition):
-    """deviation: `oem-in-while`."""
+    """deviation: `oem-in-while` (api-semantics 15.19)."""
 
     def oem(*output):
         graph = Graph(api)
@@ -270,7 +270,7 @@ def test_oem_operation_in_a_loop(api, in_condition):
 
 
 def test_copies_to_memory_that_may_only_be_read(api, file):
-    """deviation: `read-only-copy`."""
+    """deviation: `read-only-copy` (api-semantics 16.15)."""
     contents = bytes(range(8))
     source = api.make("Memory_createFromFd", 8, 3, file(8), 0)
     target = api.make("Memory_createFromFd", 8, 1, file(8, contents), 0)
@@ -280,7 +280,7 @@ def test_copies_to_memory_that_may_only_be_read(api, file):
 
 
 def test_a_single_seed(api, device):
-    """deviation: `one-seed`."""
+    """deviation: `one-seed` (api-semantics 16.7)."""
     results = []
     for seeds in ([7, 0], [7]):
         sample = Sample("RANDOM_MULTINOMIAL")
@@ -290,7 +290,7 @@ def test_a_single_seed(api, device):
 
 
 def test_too_few_multiples(api, device):
-    """deviation: `tile-multiples`."""
+    """deviation: `tile-multiples` (api-semantics 16.10)."""
     sample = Sample("TILE")
     given = sample.values[sample.use.names.index("multiples")]
     assert len(given) > 1
@@ -300,7 +300,7 @@ def test_too_few_multiples(api, device):
 
 @pytest.mark.parametrize("scale", [0.0, float("nan")])
 def test_scales_that_nothing_is_divided_by(api, device, scale):
-    """deviation: `lstm-scales`."""
+    """deviation: `lstm-scales` (api-semantics 16.11)."""
     sample = Sample("QUANTIZED_LSTM")
     sample.set("hidden_state_scale", np.array(scale, "<f4"), ())
     sample.run(api, device, OP_FAILED, saying="a number other than 0")
@@ -308,7 +308,7 @@ def test_scales_that_nothing_is_divided_by(api, device, scale):
 
 @pytest.mark.parametrize("batches", [(2, 3), (1, 2), (3, 2)])
 def test_batches_that_differ(api, device, batches):
-    """deviation: `matrix-batches`."""
+    """deviation: `matrix-batches` (api-semantics 16.12)."""
     graph = Graph(api)
     a, b = (graph.operand(F32, (batch, 2, 2)) for batch in batches)
     result, no = graph.operand(F32), graph.constant(ctypes.c_uint8(0), T.BOOL)
@@ -330,7 +330,7 @@ WITH_BOOL = {
 
 @pytest.mark.parametrize("name", sorted(WITH_BOOL))
 def test_bytes_that_mean_true(api, device, name):
-    """deviation: `bool-bytes`."""
+    """deviation: `bool-bytes` (api-semantics 16.14)."""
     use = WITH_BOOL[name]
     for position, type in enumerate(use.inputs):
         if type is not T.BOOL:
@@ -344,7 +344,7 @@ def test_bytes_that_mean_true(api, device, name):
 
 
 def test_padding_of_a_loop(api, device):
-    """deviation: `padding-of-loops`."""
+    """deviation: `padding-of-loops` (api-semantics 16.16)."""
     run = Run(api, device, control_flow(api, O.WHILE))
     name = "Compilation_getPreferredMemoryPaddingForOutput"
     assert api.get(ctypes.c_uint32, name, run.compilation, 0) == 64
@@ -352,7 +352,7 @@ def test_padding_of_a_loop(api, device):
 
 @pytest.mark.parametrize("type", [O.IF, O.WHILE], ids=["IF", "WHILE"])
 def test_control_flow_with_a_timeout(api, device, type):
-    """deviation: `aborts`."""
+    """deviation: `aborts` (api-semantics 16.17)."""
     if device is None:
         device = api.devices()["nnapi-cpu"]
     model = control_flow(api, type)
@@ -380,14 +380,14 @@ ZEROS = [
 
 @pytest.mark.parametrize(("name", "operand", "value"), ZEROS)
 def test_values_that_abort(api, device, name, operand, value):
-    """deviation: `aborts`."""
+    """deviation: `aborts` (api-semantics 16.17)."""
     sample = Sample(name)
     sample.set(operand, value)
     sample.run(api, device, OP_FAILED)
 
 
 def test_filters_without_parameters(api):
-    """deviation: `aborts`."""
+    """deviation: `aborts` (api-semantics 16.17)."""
     graph = Graph(api)
     image = graph.operand(T.TENSOR_QUANT8_ASYMM, (1, 2, 2, 1), 0.5)
     filter = graph.constant((ctypes.c_int8 * 4)(), T.TENSOR_QUANT8_SYMM_PER_CHANNEL, (1, 2, 2, 1))
