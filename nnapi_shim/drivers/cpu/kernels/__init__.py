@@ -45,11 +45,12 @@ FAMILIES = (
     "topk",
     "unary",
     "winograd",
+    "winograd_quantized",
 )
 """Files of kernels: those with the names of the families in operations/; kernels that several use
 (byte_pairs, gemm, depthwise, dequantize, half_precision, packing, strided); parts of large families
-(depthwise_quantized, local_response, lstm_quantized, winograd); layer_norm for a fused operation;
-`digest` and `bind`."""
+(depthwise_quantized, local_response, lstm_quantized, winograd, winograd_quantized); layer_norm for
+a fused operation; `digest` and `bind`."""
 
 
 def load(family: str) -> None:

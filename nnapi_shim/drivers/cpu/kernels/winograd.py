@@ -191,7 +191,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 
 @kernel(WINOGRAD)
-def winograd_rows(a, number, deadline):
+def winograd_rows_f32(a, number, deadline):
     """What groups of panels need alike: the rows of a block of patches."""
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
