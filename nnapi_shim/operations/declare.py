@@ -252,6 +252,7 @@ class Operation:
         self.looks_up = looks_up
         self._matches: dict[tuple[Types, Types], Match] = {}
         self._counts_expanded: set[tuple[int, int]] = set()
+        self._uses: dict[tuple[int, int | None], tuple[tuple[tuple[Types, Types], Match], ...]] = {}
 
     @property
     def refused_input(self) -> Callable[..., NnapiError]:
@@ -286,11 +287,20 @@ class Operation:
 
     def uses(
         self, count: int, output_count: int | None = None
-    ) -> Iterator[tuple[tuple[Types, Types], "Match"]]:
+    ) -> Sequence[tuple[tuple[Types, Types], "Match"]]:
         """Every row x form with `count` inputs: ((input types, output types), match).
 
         output_count: number of outputs; None for those of the form, each once.
         """
+        uses = self._uses.get((count, output_count))
+        if uses is None:
+            uses = self._uses[count, output_count] = tuple(self._made_uses(count, output_count))
+        return uses
+
+    def _made_uses(
+        self, count: int, output_count: int | None
+    ) -> Iterator[tuple[tuple[Types, Types], "Match"]]:
+        """As `uses`, made anew."""
         for accepted in self.forms:
             inputs, outputs = accepted.inputs, self.outputs_of(accepted)
             names = inputs.spread(count)

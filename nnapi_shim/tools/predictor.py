@@ -166,6 +166,8 @@ def _computed(compilation: Compilation, columns: Sequence[Any]) -> list[Array]:
         runs.append(_run(compilation, parts, size))
     if not runs:
         return [np.empty((0, *output.dimensions[1:])) for output in compilation.outputs]
+    if len(runs) == 1:
+        return runs[0]
     return [np.concatenate(pieces)[:count] for pieces in zip(*runs, strict=True)]
 
 
