@@ -16,7 +16,7 @@ from write_rules import PACKAGE, ROOT, Refusal, refusals
 
 FOLLOWED = ("abi", "runtime")
 FILES = ("handles.py", "pages.py", "address.py")
-NOT_FOLLOWED = {"lint", "traced", "vlog_wrapper", "instrumentation", "capture"}
+NOT_FOLLOWED = {"lint", "traced", "vlog_wrapper", "wrapped", "instrumentation", "capture"}
 """Modules that settings put around the calls; they refuse by the same rules."""
 
 OPERATIONS, DRIVERS = "operations", "drivers"
@@ -154,9 +154,6 @@ class CallGraph:
                     for name in self._methods(owner, node.attr)
                     if _is_property(self.functions[name])
                 ]
-        for decorator in function.node.decorator_list:
-            if isinstance(decorator, ast.Name) and decorator.id.startswith("while_"):
-                found += self._called(decorator, function)
         return tuple(found)
 
     def _called(self, node: ast.expr, function: Function) -> list[str]:

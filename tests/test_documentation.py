@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ WRITTEN = "`make docs` writes"
 
 def writer(name):
     """The program that writes a document."""
+    if str(DOCS) not in sys.path:  # they import each other
+        sys.path.append(str(DOCS))
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,11 +1,7 @@
 """Arguments and options of an execution, set before its first run."""
 
-from collections.abc import Callable
-from functools import wraps
-
 from nnapi_shim.errors import NnapiError, bad_state
 from nnapi_shim.hal.enums import DEFAULT_LOOP_TIMEOUT_NS, MAXIMUM_LOOP_TIMEOUT_NS
-from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
@@ -13,19 +9,6 @@ from nnapi_shim.runtime.fast_path import Slot
 from nnapi_shim.runtime.memory import Memory
 
 PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def while_preparing(method: Method) -> Method:
-    """Decorator of a method that raises BAD_STATE after the first start."""
-
-    @wraps(method)
-    def checked(self: "Preparation", *arguments: Any, **named: Any) -> Any:
-        self._require_preparation()
-        return method(self, *arguments, **named)
-
-    return checked  # type: ignore[return-value]
 
 
 class Preparation:
@@ -77,19 +60,19 @@ class Preparation:
         except NnapiError as error:
             raise self.compilation.named(error) from None
 
-    @while_preparing
     def enable_input_and_output_padding(self, enable: bool) -> None:
         """Whether lengths may exceed what an argument needs; allowed before any argument is set."""
+        self._require_preparation()
         self._arguments.enable_padding(enable)
 
-    @while_preparing
     def set_reusable(self, reusable: bool) -> None:
         """Whether the execution may be computed more than once."""
+        self._require_preparation()
         self._reusable = reusable
 
-    @while_preparing
     def set_loop_timeout(self, duration_ns: int) -> None:
         """The time that each WHILE may take, 15 s at most."""
+        self._require_preparation()
         self._loop_timeout_ns = min(duration_ns, MAXIMUM_LOOP_TIMEOUT_NS)
 
     def set_timeout(self, duration_ns: int) -> None:
