@@ -142,10 +142,11 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers
 	$(VENV)-bench/bin/python tests/bench/bench.py
 
-# Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK= choose; PAGE=1
+# Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK=, TIER= choose; PAGE=1
 # writes the page, JSON=FILE all figures.
-bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=
-	$(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
+bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=, TIER=
+	@[ -z "$(TIER)" ] || CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIER)
+	$(if $(TIER),TIER=$(TIER)) $(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
 
 bench-operations: all $(VENV)/ready-test ## every operation and type; OPERATIONS= chooses
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)

@@ -1,10 +1,15 @@
 """The benchmark of whole models: what it runs, compares, writes. Not how fast anything is."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from tests.bench.suite import c_program, page, picture
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
+from tests.bench.suite import c_program, page, picture, tier
 from tests.bench.suite.contestants import Contestant
 from tests.bench.suite.figures import figures, geometric_mean, plain, read
 from tests.bench.suite.race import Entrant, Race, Start, race
@@ -89,3 +94,31 @@ def test_what_a_program_needs() -> None:
 
 def test_means() -> None:
     assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+
+
+def test_a_process_held_to_a_tier() -> None:
+    """The C library detects the tier by CPUID, as the peers do."""
+    tiers = processor_tiers()
+    if "v3" not in tiers[1:]:
+        pytest.skip("this processor has nothing above the tier v3")
+    variables = tier.environment("v3")
+    if "LD_PRELOAD" not in variables:
+        pytest.skip("this processor cannot report fewer instruction sets than it has")
+    program = "from nnapi_shim.drivers.cpu.program import library; print(library.processor_tiers())"
+    environment = {key: variables[key] for key in ("LD_PRELOAD", "CPUID_TIER")}
+    held = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert held.stdout.split() == str(tiers[1:]).split()
+    assert tier.held_runtimes(["nnapi_shim", "litert"], variables) == ["nnapi_shim", "litert"]
+
+
+def test_peers_that_cannot_be_held_are_left_out(capsys) -> None:
+    variables = {"NNAPI_SHIM_TIER": "v3", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    runtimes = tier.held_runtimes(["nnapi_shim", "litert", "openvino"], variables)
+    assert runtimes == ["nnapi_shim", "openvino"]
+    assert "litert cannot be held to the tier" in capsys.readouterr().out

@@ -29,7 +29,8 @@ def outcome(family: str, fault: Fault, root: str) -> str:
         | {
             VARIABLE: json.dumps([family, *fault]),
             "PYTEST_PLUGINS": "tests.kernel_mutations.plugin",
-        },
+        }
+        | ({"NNAPI_SHIM_TIER": tier} if (tier := FAMILIES[family].tier) else {}),
         capture_output=True,
         text=True,
         check=False,

@@ -15,10 +15,13 @@ class Fault(NamedTuple):
 
 
 class Family(NamedTuple):
-    """A file of kernels. tests: files in tests/drivers/cpu, without `test_`."""
+    """A file of kernels. tests: files in tests/drivers/cpu, without `test_`. tier: the one that has
+    these kernels, if the best one lacks them.
+    """
 
     tests: str
     faults: tuple[Fault, ...]
+    tier: str = ""
 
 
 F = Fault
@@ -197,5 +200,16 @@ FAMILIES: dict[str, Family] = {
             F("HALF * (ends - g1)", "HALF * (ends + g1)"),
             F("y01 = y11 = unwanted", "y01 = unwanted"),
         ),
+    ),
+    "winograd_quantized": Family(
+        "winograd_quantized",
+        (
+            F("ends + g1, ends - g1, 2 * g2", "ends + g1, ends - g1, g2"),
+            F("y[k] = a.fill", "y[k] = 0"),
+            F("range(n * LANES, (n + 1) * LANES)", "range(LANES)"),
+            F("builder.ashr(y, two)", "y"),
+            F("centered(filter[at + 6 * depth], flip, zero)", "centered(filter[at], flip, zero)"),
+        ),
+        "v3",
     ),
 }

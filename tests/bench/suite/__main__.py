@@ -3,7 +3,8 @@
     python -m tests.bench.suite [--json FILE] [--page] [--from FILE ...]
 
 The environment chooses: MODELS, parts of names with commas between them, THREADS, ROUNDS, PEERS;
-CLOCK=cpu measures time of processors, which is less disturbed where other programs run.
+TIER=v3 holds all runtimes to AVX2, TIER=v2 to SSE4.2 (`tier.py`); CLOCK=cpu measures time of
+processors, which is less disturbed where other programs run.
 --from measures nothing: it takes what earlier runs have written, a model from the last that has it.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nnapi_shim.tools.runtimes import RUNTIMES
-from tests.bench.suite import c_program, machine, page, picture
+from tests.bench.suite import c_program, machine, page, picture, tier
 from tests.bench.suite.contestants import ROOT, TRAINED, contestants, names
 from tests.bench.suite.figures import OURS, Figures, figures, plain, read
 from tests.bench.suite.race import race
@@ -72,18 +73,22 @@ def _measured(target: Path | None) -> dict[str, Any]:
     chosen = [n for n in names() if not wanted or any(part in n for part in wanted)]
     if not chosen:
         sys.exit(f"bench-models: no model has {' or '.join(wanted)} in its name: {names()}")
-    runtimes = [OURS, *_peers()]
-    about = machine.about(runtimes)
+    limit = tier.wanted()
+    variables = tier.environment(limit)
+    runtimes = tier.held_runtimes([OURS, *_peers()], variables)
+    about = machine.about(runtimes, limit)
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
     began = time.monotonic()
     if os.environ.get("CLOCK") == "cpu":
         about["clock"] = "time of processors"
     content: dict[str, Any] = {"about": about, "rounds": rounds, "models": []}
-    if c_program.MODEL in chosen and (program := c_program.start(rounds)) is not None:
+    if not limit and c_program.MODEL in chosen and (program := c_program.start(rounds)) is not None:
         content["program"] = {**asdict(program), "allowed": program.allowed}
     for at, contestant in enumerate(contestants(chosen, _tell)):
         name = f"[{at + 1}/{len(chosen)}] {contestant.name}"
-        found = figures(contestant, race(contestant, threads, rounds, runtimes, name, _tell))
+        found = figures(
+            contestant, race(contestant, threads, rounds, runtimes, name, _tell, variables)
+        )
         _tell("")
         _show(name, found, threads, runtimes)
         content["models"].append(plain(found))

@@ -11,14 +11,17 @@ from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.runtimes import RUNTIMES
 
 
-def about(runtimes: Sequence[str]) -> dict[str, str]:
-    """Processor, tier, versions and the day."""
+def about(runtimes: Sequence[str], limit: str) -> dict[str, str]:
+    """Processor, tier, versions and the day.
+
+    limit: the tier that all runtimes are held to, or "".
+    """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
     found = {
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "processor": f"{model}, {len(os.sched_getaffinity(0))} processors",
-        "tier": library.processor_tiers()[0],
+        "tier": f"{limit} (all runtimes)" if limit else library.processor_tiers()[0],
         "nnapi_shim": nnapi_shim.__version__,
     }
     for name in runtimes:

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,10 +60,12 @@ class Race(NamedTuple):
 class _Process:
     """A worker."""
 
-    def __init__(self, entrant: Entrant, model: Path, folder: Path) -> None:
+    def __init__(
+        self, entrant: Entrant, model: Path, folder: Path, variables: Mapping[str, str]
+    ) -> None:
         self.errors = Path(folder, f"{entrant.runtime}_{entrant.threads}.log")
         command = [sys.executable, "-I", str(WORKER), entrant.runtime, str(model)]
-        environment = {**os.environ, "NNAPI_SHIM_THREADS": str(entrant.threads)}
+        environment = {**os.environ, **variables, "NNAPI_SHIM_THREADS": str(entrant.threads)}
         with self.errors.open("w") as log:
             self.began = time.monotonic_ns()
             self._process = subprocess.Popen(
@@ -107,10 +110,12 @@ def race(
     runtimes: Sequence[str],
     title: str,
     tell: Callable[[str], None],
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Race:
     """Measure a model: start all processes, one after the other, then round by round each once.
 
-    tell: what is told how far it is, with the title in front.
+    tell: receives a line of progress that begins with the title. variables: more of the environment
+    of each process.
     """
     found = Race({}, {}, {}, {})
     processes: dict[Entrant, _Process] = {}
@@ -120,7 +125,7 @@ def race(
         try:
             for entrant in (Entrant(runtime, n) for n in threads for runtime in runtimes):
                 tell(f"{title}: starting {entrant.runtime}, threads: {entrant.threads}")
-                _start(contestant, entrant, folder, found, processes)
+                _start(contestant, entrant, folder, found, processes, variables)
             turns: dict[Entrant, tuple[int, int]] = {}
             for at in range(rounds):
                 tell(f"{title}: round {at + 1} of {rounds}")
@@ -149,6 +154,7 @@ def _start(
     folder: Path,
     found: Race,
     processes: dict[Entrant, _Process],
+    variables: Mapping[str, str],
 ) -> None:
     suffixes = RUNTIMES[entrant.runtime].reads if entrant.runtime in RUNTIMES else (".tflite",)
     for suffix in suffixes:  # a runtime that reads several kinds of files may like the other better
@@ -156,7 +162,7 @@ def _start(
         if isinstance(model, str):
             found.failed[entrant] = f"no {suffix} of it: {model}"
             continue
-        process = _Process(entrant, model, folder)
+        process = _Process(entrant, model, folder, variables)
         try:
             cost = process.answer()
             break

@@ -57,8 +57,8 @@ def python(code: str, *arguments: str, **environment: str) -> str:
     "tier", [tier for tier in DEFAULT_TIERS if tier not in processor_tiers()[:1]]
 )
 def test_kernels_of_tier(tier: str) -> None:
-    names = "test_convolution.py", "test_matmul.py", "test_byte_pairs.py"
-    files = [str(HERE / name) for name in names]
+    parts = "convolution", "matmul", "byte_pairs", "winograd_quantized"
+    files = [str(HERE / f"test_{part}.py") for part in parts]
     environment = {"NNAPI_SHIM_TIER": tier}
     if tier not in processor_tiers():
         # None is built that would run here.

@@ -79,7 +79,17 @@ class Epilogue:
 
     def store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish sums, and store the valid rows and columns."""
-        (self._store_floats if self.is_float else self._store_quantized)(totals)
+        if self.scheme.element is WORD:
+            self._store_sums(totals)
+        else:
+            (self._store_floats if self.is_float else self._store_quantized)(totals)
+
+    def _store_sums(self, totals: Sequence[Sequence[Any]]) -> None:
+        """Store int32 sums as they are; columns are whole vectors."""
+        builder, args = self.builder, self.args
+        for m, row in enumerate(totals):
+            address = self._row(args["output"], self._row_number(m), args["output_stride"])
+            builder.store_to(builder.join(row), address, 4)
 
     def fetch(self) -> None:
         """Prefetch the addend, so that it is in the cache when the sums are complete."""

@@ -85,6 +85,11 @@ def pairs16(packed: Any = HALFWORD) -> MacScheme:
     )
 
 
+def sums16() -> MacScheme:
+    """As pairs16; the sums themselves are the outputs."""
+    return pairs16()._replace(name="s16s16sums", element=WORD, head=4)
+
+
 def quads8() -> MacScheme:
     """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
 

@@ -6,7 +6,8 @@ their products m (4x4) ->  A'm A: m0 + m1 + m2, m1 - m2 - m3; all four outputs c
                            once, so that the bias is added there
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,59 +37,67 @@ FAR = 2 << 20
 run_tile = tile(TILING, float32(), ROWS)
 
 
-def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
-    add, less = builder.fadd, builder.fsub
-    return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
+def emits_outlined(name: str, signature: Any) -> Callable[[Callable[..., None]], Any]:
+    """As `emits`, for a function without a result that the compiler does not inline."""
 
-
-def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
-    add, less = builder.fadd, builder.fsub
-    return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
-
-
-def _not_inlined(name: str, signature: Any) -> Any:
-    """As `emits`, of a function that the compiler does not inline."""
-
-    def register(write: Any) -> Any:
+    def register(emit: Callable[..., None]) -> Any:
         @emits(signature)
-        def call(builder: Any, *arguments: Any) -> None:
-            fn, is_new = builder.outlined(name, [value.type for value in arguments])
+        def call(builder: Builder, *arguments: Any) -> None:
+            function, is_new = builder.outlined(name, [value.type for value in arguments])
             if is_new:
-                inner = Builder(fn.append_basic_block("entry"))
-                write(inner, *fn.args)
+                inner = Builder(function.append_basic_block("entry"))
+                emit(inner, *function.args)
                 inner.ret_void()
-            builder.call(fn, arguments)
+            builder.call(function, arguments)
 
         return call
 
     return register
 
 
-@_not_inlined("nnk_winograd_input", types.void(*[types.int64] * 6))
+def input_transform(add: Any, less: Any, grid: Sequence[Sequence[Any]]) -> list[Any]:
+    """B'd B of a 4x4 patch d, by instructions that add and subtract."""
+
+    def sums(d: Sequence[Any]) -> list[Any]:
+        return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
+
+    columns = [sums(column) for column in zip(*grid, strict=True)]
+    return [value for row in zip(*columns, strict=True) for value in sums(row)]
+
+
+def output_transform(add: Any, less: Any, points: Sequence[Any]) -> list[Any]:
+    """A'm A of the 16 products m: four outputs."""
+
+    def sums(m: Sequence[Any]) -> list[Any]:
+        return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
+
+    columns = [sums(points[n::4]) for n in range(4)]
+    return [y for row in zip(*columns, strict=True) for y in sums(row)]
+
+
+def row_address(builder: Any, base: Any, step: Any, count: int) -> Any:
+    """The address `count` steps from a base."""
+    return builder.add(base, builder.mul(step, long(count)))
+
+
+@emits_outlined("nnk_winograd_input", types.void(*[types.int64] * 6))
 def transform_input(
     builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any, plane: Any
 ) -> None:
     """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
-    kind = vector(FLOAT, LANES)
-
-    def address(base: Any, step: Any, count: int) -> Any:
-        return builder.add(base, builder.mul(step, long(count)))
-
+    kind, address = vector(FLOAT, LANES), partial(row_address, builder)
     with builder.each(vectors, 4 * LANES) as offset:
-        first = builder.add(patch, offset)
-        rows = [address(first, row_step, n) for n in range(4)]
+        rows = [address(builder.add(patch, offset), row_step, n) for n in range(4)]
         grid = [
             [builder.load_from(address(row, pixel_step, n), kind, 4) for n in range(4)]
             for row in rows
         ]
         target = builder.add(output, offset)
-        columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
-        for n, row in enumerate(zip(*columns, strict=True)):
-            for m, value in enumerate(_input_sums(builder, row)):
-                builder.store_to(value, address(target, plane, 4 * n + m), 4)
+        for n, value in enumerate(input_transform(builder.fadd, builder.fsub, grid)):
+            builder.store_to(value, address(target, plane, n), 4)
 
 
-@_not_inlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
+@emits_outlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
 def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *arguments: Any) -> None:
     """The output transform: 2x2 outputs of 16 rows of sums.
 
@@ -101,12 +110,9 @@ def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *argumen
     check = builder.variable(kind, zeros)
     with builder.each(vectors, 4 * LANES) as offset:
         first = builder.add(sums, offset)
-        points = [
-            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
-            for n in range(POINTS)
-        ]
-        columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-        values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
+        addresses = [row_address(builder, first, plane, n) for n in range(POINTS)]
+        points = [builder.load_from(address, kind, 4) for address in addresses]
+        values = output_transform(builder.fadd, builder.fsub, points)
         for value in values:
             zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
             builder.store(zero, check)
@@ -174,7 +180,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 
 @kernel(WINOGRAD)
-def winograd_rows(a, number, deadline):
+def winograd_rows_f32(a, number, deadline):
     """The input transform of a block of patches that several tiles multiply by other panels."""
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
@@ -209,12 +215,12 @@ def multiply_points(a, weights, width, rows, count, sums):
 
 
 @helper
-def outputs_of(a, h, w, image, column, unwanted):
-    """Addresses of the 2x2 outputs from (h, w) on, from a column on; `unwanted` for those outside
-    of the image.
+def outputs_of(a, h, w, image, column, size, unwanted):
+    """Addresses of the 2x2 outputs from (h, w) on, from a column on, of `size` bytes each;
+    `unwanted` for those outside of the image.
     """
-    right, down = a.columns * 4, a.out_width * a.columns * 4
-    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * 4
+    right, down = a.columns * size, a.out_width * a.columns * size
+    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * size
     y01, y10, y11 = y00 + right, y00 + down, y00 + down + right
     if w + 1 == a.out_width:
         y01 = y11 = unwanted
@@ -256,7 +262,7 @@ def winograd_f32(a, number, deadline):
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
-                outputs = outputs_of(a, h, w, image, column, unwanted)
+                outputs = outputs_of(a, h, w, image, column, 4, unwanted)
                 point = sums + n * COLUMNS * 4
                 transform_output(point, sum_plane, width // LANES, *outputs, flag, low, high)
                 if i64(flag)[0]:
@@ -278,7 +284,7 @@ def _halves(g0, g1, g2):
 
 
 @helper
-def _write(output, at, step, values):
+def write_four(output, at, step, values):
     """Four elements; each is named, because a loop would look for them in memory."""
     output[at] = values[0]
     output[at + step] = values[1]
@@ -334,8 +340,8 @@ def pack_winograd(a, panel, deadline):
                     row1 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
                     at += depth
                     row2 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
-                    _write(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
-                    _write(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
-                    _write(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
-                    _write(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
+                    write_four(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
+                    write_four(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
+                    write_four(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
+                    write_four(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
     return 0

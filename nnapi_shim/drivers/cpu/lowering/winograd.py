@@ -12,41 +12,53 @@ from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
-from nnapi_shim.hints import Any
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    FLOAT32,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.shapes import Window
 
+GEOMETRY = {
+    "table": ADDRESS,
+    "rows": ADDRESS,
+    "scratch": ADDRESS,
+    "output": ADDRESS,
+    "in_height": INT64,
+    "in_width": INT64,
+    "out_height": INT64,
+    "out_width": INT64,
+    "depth": INT64,
+    "columns": INT64,
+    "pad_top": INT64,
+    "pad_left": INT64,
+    "patches": INT64,
+    "block": INT64,
+    "share": INT64,
+    "panels": INT64,
+    "groups": INT64,
+    "group_panels": INT64,
+    "scratch_bytes": INT64,
+}
+"""A tile is `share` patches by a group of panels; it processes `block` patches at a time.
+table: for 1, 2 ... remaining rows, the offsets of a tile of rows. rows: transformed rows of all
+patches, block by block, if several groups share them; otherwise 0.
+"""
 WINOGRAD = record(
     input=ADDRESS,
     filter=ADDRESS,
     direct=ADDRESS,
     bias=ADDRESS,
-    table=ADDRESS,
-    rows=ADDRESS,
-    scratch=ADDRESS,
-    output=ADDRESS,
-    in_height=INT64,
-    in_width=INT64,
-    out_height=INT64,
-    out_width=INT64,
-    depth=INT64,
-    columns=INT64,
-    pad_top=INT64,
-    pad_left=INT64,
-    patches=INT64,
-    block=INT64,
-    share=INT64,
-    panels=INT64,
-    groups=INT64,
-    group_panels=INT64,
-    scratch_bytes=INT64,
+    **GEOMETRY,
     low=FLOAT32,
     high=FLOAT32,
 )
-"""A tile is `share` patches by a group of panels; it processes `block` patches at a time. direct:
-the original filter. table: for 1, 2 ... remaining rows, the offsets of a tile of rows. rows:
-transformed rows of all patches, block by block, if several groups share them; otherwise 0.
-"""
+"""direct: the original filter."""
 PACK_WINOGRAD = record(
     filter=ADDRESS, bias=ADDRESS, output=ADDRESS, columns=INT64, depth=INT64, width=INT64
 )
@@ -64,15 +76,29 @@ ENOUGH_TILES = 8
 """Tiles, at most: each has its own scratch memory."""
 
 
+class Elements(NamedTuple):
+    """Bytes of an element of the input, and of a transformed row."""
+
+    input: int
+    row: int
+
+
+FLOATS = Elements(4, 4)
+
+
 def pays(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
     """Whether a convolution is a large enough 3x3 float32 convolution for Winograd."""
+    return conv.product.variant == "f32" and fits(conv, tiling, tiling.lanes)
+
+
+def fits(conv: ConvolutionDescriptor, tiling: Tiling, channels: int) -> bool:
+    """Whether it is a large enough 3x3 convolution; channels: how many are transformed at once."""
     window = conv.window
     return (
-        conv.product.variant == "f32"
-        and window.filter_height == window.filter_width == 3
+        window.filter_height == window.filter_width == 3
         and conv.stride_height == conv.stride_width == 1
         and conv.dilation_height == conv.dilation_width == 1
-        and window.in_depth % tiling.lanes == 0
+        and window.in_depth % channels == 0
         and conv.filter.dimensions[0] % tiling.lanes == 0
         and patches(window) >= MIN_PATCHES
     )
@@ -86,13 +112,12 @@ def patches(window: Window) -> int:
 def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling) -> list[Step]:
     """Transform and pack the filter, and multiply."""
     window, columns = conv.window, conv.filter.dimensions[0]
-    depth, count = window.in_depth, patches(window)
-    panels = -(-columns // tiling.columns)
+    depth = window.in_depth
     filter = Buffer(POINTS * columns * (depth + 1) * 4)
     packing = Step(
         PACK_WINOGRAD,
         "pack_winograd",
-        tiles=panels,
+        tiles=-(-columns // tiling.columns),
         once=True,
         filter=conv.filter,
         bias=conv.product.bias,
@@ -101,16 +126,41 @@ def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tili
         depth=depth,
         width=tiling.columns,
     )
-    block, share, group_panels = _split(count, depth, columns, panels, tiling)
-    shares, groups = -(-count // share), -(-panels // group_panels)
-    blocks, patch_bytes = -(-count // block), 4 * POINTS * depth
     low, high = float_bounds(conv.product.activation)
     fields: dict[str, Any] = {
         "input": source,
         "filter": filter,
         "direct": conv.filter,
         "bias": conv.product.bias,
-        "table": _offsets(tiling.rows, 4 * depth),
+        "low": low,
+        "high": high,
+    }
+    return [packing, *multiplied(WINOGRAD, "f32", FLOATS, conv, target, fields, tiling)]
+
+
+def multiplied(
+    layout: Record,
+    variant: str,
+    elements: Elements,
+    conv: ConvolutionDescriptor,
+    target: Any,
+    fields: dict[str, Any],
+    tiling: Tiling,
+) -> list[Step]:
+    """The step `winograd_<variant>`; before it `winograd_rows_<variant>` if groups share rows.
+
+    fields: values of the record's fields, except for those of GEOMETRY.
+    """
+    window, columns = conv.window, conv.filter.dimensions[0]
+    depth, count = window.in_depth, patches(window)
+    panels = -(-columns // tiling.columns)
+    row_bytes = elements.row * depth
+    block, share, group_panels = _split(count, row_bytes, columns, panels, tiling)
+    shares, groups = -(-count // share), -(-panels // group_panels)
+    blocks, patch_bytes = -(-count // block), POINTS * row_bytes
+    fields = {
+        **fields,
+        "table": _offsets(tiling.rows, row_bytes),
         "rows": None,
         "in_height": window.in_height,
         "in_width": window.in_width,
@@ -126,25 +176,24 @@ def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tili
         "panels": panels,
         "groups": groups,
         "group_panels": group_panels,
-        "low": low,
-        "high": high,
     }
-    steps = [packing]
+    steps = []
+    input_bytes = POINTS * elements.input * depth
     # A patch, a row for discarded outputs, the non-finite flags, sums.
-    scratch_bytes = patch_bytes + 4 * tiling.columns * (1 + POINTS * block) + 64
+    scratch_bytes = input_bytes + 4 * tiling.columns * (1 + POINTS * block) + 64
     if groups == 1:
         scratch_bytes += block * patch_bytes
     else:
         fields["rows"] = Buffer(blocks * block * patch_bytes)
-        scratch = Buffer(blocks * patch_bytes)
-        sizes: dict[str, Any] = {"scratch_bytes": patch_bytes, "scratch": scratch, "output": None}
-        writes = ("rows", "scratch")
-        steps.append(Step(WINOGRAD, "winograd_rows", blocks, writes=writes, **fields, **sizes))
+        scratch = Buffer(blocks * input_bytes)
+        sizes: dict[str, Any] = {"scratch_bytes": input_bytes, "scratch": scratch, "output": None}
+        name, writes = f"winograd_rows_{variant}", ("rows", "scratch")
+        steps.append(Step(layout, name, blocks, writes=writes, **fields, **sizes))
     tiles = shares * groups
     steps.append(
         Step(
-            WINOGRAD,
-            "winograd_f32",
+            layout,
+            f"winograd_{variant}",
             tiles,
             writes=("output", "scratch"),
             **fields,
@@ -163,14 +212,14 @@ def _offsets(rows: int, row_bytes: int) -> bytes:
 
 
 def _split(
-    count: int, depth: int, columns: int, panels: int, tiling: Tiling
+    count: int, row_bytes: int, columns: int, panels: int, tiling: Tiling
 ) -> tuple[int, int, int]:
     """(patches of a block, patches of a tile, panels of a tile) with the least memory traffic.
 
     Every block reads the filter again, every group of panels the rows of the patches.
     """
-    step, patch_bytes = tiling.rows, 4 * POINTS * depth
-    steps = count * POINTS * (depth + 4) * columns // tiling.lanes
+    step, patch_bytes = tiling.rows, POINTS * row_bytes
+    steps = count * POINTS * (row_bytes // 4 + 4) * columns // tiling.lanes
     target_tiles = 1 if steps < SERIAL else max(1, min(ENOUGH_TILES, steps // STEPS_PER_TILE))
 
     def shares(groups: int) -> tuple[int, int, int]:

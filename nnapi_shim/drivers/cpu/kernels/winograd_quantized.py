@@ -1,0 +1,243 @@
+"""Convolutions of 3x3 in 8 bits by Winograd's F(2x2, 3x3), exactly: see
+../lowering/winograd_quantized.py, and winograd.py for the transforms.
+"""
+
+from functools import partial
+from typing import Any
+
+from numba import types
+
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
+from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import sums16
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f64, i16, i32, u8
+from nnapi_shim.drivers.cpu.codegen.requantization import (
+    ByteOutput,
+    ColumnConstants,
+    requantize,
+    to_bytes,
+    write_column,
+)
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, constant, long, vector
+from nnapi_shim.drivers.cpu.kernels.packing import centered
+from nnapi_shim.drivers.cpu.kernels.winograd import (
+    emits_outlined,
+    input_transform,
+    output_transform,
+    outputs_of,
+    row_address,
+    write_four,
+)
+from nnapi_shim.drivers.cpu.lowering.winograd import POINTS
+from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
+    HEAD_BYTES,
+    PACK_WINOGRAD_Q8,
+    WINOGRAD_Q8,
+)
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+
+COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
+PART = 16
+"""Channels of a filter that are packed before the clock is looked at."""
+
+run_tile = tile(TILING, sums16(), ROWS)
+
+
+@emits_outlined("nnk_winograd_input_q8", types.void(*[types.int64] * 8))
+def transform_input(
+    builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any,
+    plane: Any, flip: Any, zero: Any,
+) -> None:  # fmt: skip
+    """The input transform of a 4x4 patch of bytes: 16 rows of `vectors` vectors of int16, `plane`
+    bytes apart.
+    """
+    flips = builder.splat(builder.trunc(flip, BYTE), 2 * LANES)
+    zeros = builder.splat(builder.trunc(zero, HALFWORD), 2 * LANES)
+    address = partial(row_address, builder)
+
+    def pixel(at: Any) -> Any:
+        signed = builder.xor(builder.load_from(at, vector(BYTE, 2 * LANES), 1), flips)
+        return builder.sub(builder.sext(signed, vector(HALFWORD, 2 * LANES)), zeros)
+
+    with builder.each(vectors, 2 * LANES) as channel:
+        rows = [address(builder.add(patch, channel), row_step, n) for n in range(4)]
+        target = builder.add(output, builder.mul(channel, long(2)))
+        grid = [[pixel(address(row, pixel_step, n)) for n in range(4)] for row in rows]
+        for n, value in enumerate(input_transform(builder.add, builder.sub, grid)):
+            builder.store_to(value, address(target, plane, n), 2)
+
+
+@emits_outlined(
+    "nnk_winograd_output_q8", types.void(*[types.int64] * 10, types.float32, types.float32)
+)
+def transform_output(
+    builder: Any, sums: Any, plane: Any, width: Any, panel: Any, *arguments: Any
+) -> None:
+    """The output transform: 2x2 outputs of 16 rows of sums, requantized by the head of a panel of
+    `width` columns.
+
+    arguments: addresses of the four outputs, their zero point, flip, low and high.
+    """
+    *outputs, zero_point, flip, low, high = arguments
+    kind, two = vector(WORD, LANES), constant(vector(WORD, LANES), 2)
+    last = ByteOutput(zero_point, low, high, flip)
+    table = builder.add(panel, builder.mul(width, long(4)))
+    with builder.each(builder.udiv(width, long(LANES)), LANES) as column:
+        offset = builder.mul(column, long(4))
+        first = builder.add(sums, offset)
+        addresses = [row_address(builder, first, plane, n) for n in range(POINTS)]
+        points = [builder.load_from(address, kind, 4) for address in addresses]
+        bias = builder.load_from(builder.add(panel, offset), kind, 4)
+        values = output_transform(builder.add, builder.sub, points)
+        rows = [[builder.add(builder.ashr(y, two), bias)] for y in values]
+        constants = ColumnConstants(builder, table, width, column, 1, LANES)
+        value = to_bytes(builder, requantize(builder, rows, constants, last), last)
+        for n, output in enumerate(outputs):
+            part = builder.pick(value, range(n * LANES, (n + 1) * LANES))
+            builder.store_to(part, builder.add(output, column), 1)
+
+
+@helper
+def padded_patch(a, image, h, w, patch):
+    """patch: 8-bit [4, 4, depth], with the zero point where it is outside of the image."""
+    depth = a.depth
+    for i in range(4):
+        for j in range(4):
+            target = patch + (4 * i + j) * depth
+            row, column = h + i, w + j
+            if 0 <= row < a.in_height and 0 <= column < a.in_width:
+                copy_bytes(target, image + (row * a.in_width + column) * depth, depth)
+            else:
+                y = u8(target)
+                for k in range(depth):
+                    y[k] = a.fill
+
+
+@helper
+def transform_inputs(a, first, count, rows, patch):
+    """The rows of `count` patches from `first` on; patch: memory for one of them."""
+    depth, across, down = a.depth, (a.out_width + 1) // 2, (a.out_height + 1) // 2
+    vectors, row, plane = depth // (2 * LANES), 2 * depth, 2 * depth * a.block
+    for n in range(count):
+        image, at = divmod(first + n, across * down)
+        h, w = at // across * 2 - a.pad_top, at % across * 2 - a.pad_left
+        source = a.input + image * a.in_height * a.in_width * depth
+        corner, row_step = source + (h * a.in_width + w) * depth, a.in_width * depth
+        if not (0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width):
+            padded_patch(a, source, h, w, patch)
+            corner, row_step = patch, 4 * depth
+        target = rows + n * row
+        transform_input(corner, row_step, depth, vectors, target, plane, a.flip, a.input_zero)
+
+
+@kernel(WINOGRAD_Q8)
+def winograd_rows_q8(a, number, deadline):
+    """The input transform of a block of patches that several tiles multiply by other panels."""
+    if late(deadline):
+        return DEADLINE
+    first = number * a.block
+    rows = a.rows + first * POINTS * 2 * a.depth
+    patch = a.scratch + number * POINTS * a.depth
+    transform_inputs(a, first, min(a.block, a.patches - first), rows, patch)
+    return 0
+
+
+@helper
+def multiply_points(a, rows, count, weights, width, sums):
+    """16 products of `count` rows and the matrices of a panel; sums: int32 [16, block, COLUMNS]."""
+    row_bytes, words = 2 * a.depth, a.depth // 2
+    for point in range(POINTS):
+        matrix = weights + point * width * (words + 1) * 4
+        x = rows + point * a.block * row_bytes
+        y = sums + point * a.block * COLUMNS * 4
+        for row in range(0, count, ROWS):
+            left = min(ROWS, count - row)
+            run_tile(
+                a.table + (left - 1) * ROWS * 8, 1, words, x + row * row_bytes, 0, matrix,
+                y + row * COLUMNS * 4, COLUMNS * 4, left, width, 0, 0, 0, 0, 0.0, 0.0,
+            )  # fmt: skip
+
+
+@kernel(WINOGRAD_Q8)
+def winograd_q8(a, number, deadline):
+    """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
+    columns], of whose 2x2 blocks, `patches` of them, a tile computes some.
+    """
+    columns, block = a.columns, a.block
+    share, group = number // a.groups, number % a.groups
+    across, down = (a.out_width + 1) // 2, (a.out_height + 1) // 2
+    patch = a.scratch + number * a.scratch_bytes
+    unwanted = patch + POINTS * a.depth
+    sums = unwanted + COLUMNS * 4 + 64
+    plane = block * COLUMNS * 4
+    rows = sums + POINTS * plane
+    for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
+        count = min(block, a.patches - first)
+        if late(deadline):
+            return DEADLINE
+        if a.rows:
+            rows = a.rows + first * POINTS * 2 * a.depth
+        else:
+            transform_inputs(a, first, count, rows, patch)
+        for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
+            column = panel * COLUMNS
+            width = min(COLUMNS, columns - column)
+            head = a.filter + column * (HEAD_BYTES + POINTS * (2 * a.depth + 4))
+            multiply_points(a, rows, count, head + width * HEAD_BYTES, width, sums)
+            for n in range(count):
+                image, at = divmod(first + n, across * down)
+                h, w = at // across * 2, at % across * 2
+                outputs = outputs_of(a, h, w, image, column, 1, unwanted)
+                point = sums + n * COLUMNS * 4
+                last = a.zero_point, a.output_flip, a.low, a.high
+                transform_output(point, plane, width, head, *(outputs + last))
+    return 0
+
+
+@helper
+def _doubled(g0, g1, g2):
+    """2 * G g in one direction."""
+    ends = g0 + g2
+    return 2 * g0, ends + g1, ends - g1, 2 * g2
+
+
+@kernel(PACK_WINOGRAD_Q8)
+def pack_winograd_q8(a, panel, deadline):
+    """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
+    depth, first = a.depth, panel * a.width
+    width = min(a.width, a.columns - first)
+    head = a.output + first * (HEAD_BYTES + POINTS * (2 * depth + 4))
+    matrix = width * (depth + 2)
+    bias, multipliers = i32(a.bias), f64(a.multipliers)
+    sums, output, words = i32(head), i16(head + width * HEAD_BYTES), i32(head + width * HEAD_BYTES)
+    for n in range(width):
+        sums[n] = bias[first + n]
+        write_column(head + 4 * width, width, n, multipliers[first + n], a.zero_point)
+        for point in range(POINTS):
+            words[point * matrix // 2 + n] = 0
+    for part in range(0, depth, PART):
+        if late(deadline):
+            return DEADLINE
+        for n in range(width):
+            filter = u8(a.filter + (first + n) * 9 * depth)
+            for k in range(part, min(part + PART, depth)):
+                at = (k // 2 + 1) * 2 * width + 2 * n + k % 2
+                row0 = _weights(filter, k, depth, a.flip, a.filter_zero)
+                row1 = _weights(filter, k + depth, depth, a.flip, a.filter_zero)
+                row2 = _weights(filter, k + 2 * depth, depth, a.flip, a.filter_zero)
+                write_four(output, at, matrix, _doubled(row0[0], row1[0], row2[0]))
+                write_four(output, at + 4 * matrix, matrix, _doubled(row0[1], row1[1], row2[1]))
+                write_four(output, at + 8 * matrix, matrix, _doubled(row0[2], row1[2], row2[2]))
+                write_four(output, at + 12 * matrix, matrix, _doubled(row0[3], row1[3], row2[3]))
+    return 0
+
+
+@helper
+def _weights(filter, at, depth, flip, zero):
+    """A column of weights, transformed in its direction."""
+    return _doubled(
+        centered(filter[at], flip, zero),
+        centered(filter[at + 3 * depth], flip, zero),
+        centered(filter[at + 6 * depth], flip, zero),
+    )

@@ -1,0 +1,137 @@
+"""CONV_2D of 3x3 in 8 bits by Winograd, next to nnapi-reference, bit for bit."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nnapi_shim import Model
+from nnapi_shim.drivers.cpu.lowering import convolution, winograd, winograd_quantized
+from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+
+pytestmark = pytest.mark.skipif(
+    tiling().group != 2, reason="this tier multiplies bytes; test_tiers.py runs others"
+)
+
+Array = np.ndarray[Any, Any]
+U8, S8, QC8 = "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED", "TENSOR_QUANT8_SYMM_PER_CHANNEL"
+RANGE = {U8: (0, 255), S8: (-128, 127), QC8: (-127, 127)}
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
+    """The names of the kernels of each convolution that is lowered to Winograd."""
+    lowered: list[list[str]] = []
+
+    def observed(*arguments: Any) -> Any:
+        made = winograd_quantized.winograd_quantized(*arguments)
+        lowered.append([step.kernel for step in made])
+        return made
+
+    monkeypatch.setattr(convolution, "winograd_quantized", observed)
+    yield lowered
+
+
+def convolved(
+    image: tuple[int, ...],
+    weights: Array,
+    kinds: tuple[str, str],
+    zeros: tuple[int, int],
+    **options: Any,
+) -> Model:
+    columns = len(weights)
+    model = Model()
+    x = model.input(kinds[0], image, 1.0, zeros[0])
+    by_channel = {"scales": [1 / (1 + n % 7) for n in range(columns)]}
+    scales = by_channel if kinds[1] == QC8 else {"scale": 1.0, "zero_point": zeros[1]}
+    filter = model.constant(weights, kinds[1], **scales)
+    bias = np.arange(columns, dtype=np.int32) * 1000
+    biases = model.constant(bias, "TENSOR_INT32", scale=0.0 if kinds[1] == QC8 else 1.0)
+    model.outputs(model.conv_2d(x, filter, biases, **options))
+    model.finish()
+    return model
+
+
+def of_range(kind: str, shape: Any, rng: np.random.Generator) -> Array:
+    """Values of which a half lies at the ends of the range."""
+    least, most = RANGE[kind]
+    dtype = np.uint8 if kind == U8 else np.int8
+    ends = rng.choice([least, most], shape)
+    inner = rng.integers(least, most, shape, endpoint=True)
+    return np.where(rng.random(shape) < 0.5, ends, inner).astype(dtype)
+
+
+def check(model: Model, kind: str, image: tuple[int, ...], rng: np.random.Generator) -> None:
+    ours, reference = model.compile("nnapi-cpu"), model.compile("nnapi-reference")
+    least, most = RANGE[kind]
+    dtype = np.uint8 if kind == U8 else np.int8
+    inputs = [of_range(kind, image, rng), np.full(image, least, dtype), np.full(image, most, dtype)]
+    for x in inputs:
+        np.testing.assert_array_equal(ours.run(x), reference.run(x))
+
+
+def test_random_convolutions(steps: list[list[str]]) -> None:
+    rng = np.random.default_rng(1)
+    for number in range(40):
+        kinds = [(U8, U8), (S8, S8), (U8, QC8), (S8, QC8)][number % 4]
+        zeros = [
+            int(rng.choice([*RANGE[kind], rng.integers(*RANGE[kind])])) if kind != QC8 else 0
+            for kind in kinds
+        ]
+        image = tuple(int(n) for n in rng.integers((1, 6, 6), (3, 17, 17)))
+        image = (*image, 16 * int(rng.integers(1, 4)))
+        columns = 8 * int(rng.integers(1, 8))
+        weights = of_range(kinds[1], (columns, 3, 3, image[3]), rng)
+        options: dict[str, Any] = {
+            "padding": ["SAME", "VALID", (1, 2, 0, 1)][number % 3],
+            "activation": ["NONE", "RELU", "RELU6"][number % 3],
+            "scale": float(rng.choice([300.0, 5000.0])),
+            "zero_point": 1,
+        }
+        model = convolved(image, weights, kinds, (zeros[0], zeros[1]), **options)
+        check(model, kinds[0], image, rng)
+    assert len(steps) >= 30
+
+
+def test_groups_of_panels_share_rows(
+    steps: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SERIAL", "STEPS_PER_TILE"):
+        monkeypatch.setattr(winograd, name, 1)
+    rng = np.random.default_rng(2)
+    image = (1, 9, 8, 64)
+    model = convolved(
+        image, of_range(S8, (320, 3, 3, 64), rng), (S8, S8), (-5, 3), padding="SAME", scale=900.0
+    )
+    check(model, S8, image, rng)
+    assert "winograd_rows_q8" in steps[0]
+
+
+@pytest.mark.parametrize(("zeros", "depth", "acts"), [((0, 0), 912, True), ((0, 0), 928, False)])
+def test_the_largest_sums(
+    zeros: tuple[int, int], depth: int, acts: bool, steps: list[list[str]]
+) -> None:
+    """4 times the sum of 9 * depth products of 255 and 255 has to fit int32."""
+    image = (1, 8, 8, depth)
+    weights = np.full((8, 3, 3, depth), 255, np.uint8)
+    model = convolved(image, weights, (U8, U8), zeros, padding="SAME", scale=2.0**22)
+    rng = np.random.default_rng(3)
+    check(model, U8, image, rng)
+    assert bool(steps) == acts
+
+
+def test_filters_that_are_computed(steps: list[list[str]]) -> None:
+    """They are transformed at each run."""
+    rng = np.random.default_rng(4)
+    model = Model()
+    x = model.input(S8, [1, 8, 8, 16], 1.0, 4)
+    filter = model.input(S8, [16, 3, 3, 16], 1.0, -7)
+    bias = model.constant(np.arange(16, dtype=np.int32), "TENSOR_INT32", 1.0)
+    model.outputs(model.conv_2d(x, filter, bias, padding="SAME", scale=900.0))
+    model.finish()
+    ours, reference = model.compile("nnapi-cpu"), model.compile("nnapi-reference")
+    for _ in range(3):
+        arrays = of_range(S8, (1, 8, 8, 16), rng), of_range(S8, (16, 3, 3, 16), rng)
+        np.testing.assert_array_equal(ours.run(*arrays), reference.run(*arrays))
+    assert len(steps) == 1
