@@ -206,8 +206,8 @@ FAMILIES: dict[str, Family] = {
         (
             F("ends + g1, ends - g1, 2 * g2", "ends + g1, ends - g1, g2"),
             F("y[k] = a.fill", "y[k] = 0"),
-            F("y10 = y11 = unwanted", "y10 = unwanted"),
-            F("builder.ashr(y, constant(kind, 2))", "builder.ashr(y, constant(kind, 1))"),
+            F("range(n * LANES, (n + 1) * LANES)", "range(LANES)"),
+            F("builder.ashr(y, two)", "y"),
             F("centered(filter[at + 6 * depth], flip, zero)", "centered(filter[at], flip, zero)"),
         ),
         "v3",

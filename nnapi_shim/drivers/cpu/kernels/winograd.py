@@ -1,9 +1,13 @@
 """Convolutions of 3x3 by Winograd's F(2x2, 3x3): see ../lowering/winograd.py.
 
-A filter g becomes G g G': in one direction g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2. All
-four outputs contain the product m[1][1] once (codegen/winograd.py): the bias is added there.
+input patch d (4x4)    ->  B'd B: in one direction d0 - d2, d1 + d2, d2 - d1, d1 - d3
+filter g (3x3)         ->  G g G': g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
+their products m (4x4) ->  A'm A: m0 + m1 + m2, m1 - m2 - m3; all four outputs contain m[1][1]
+                           once, so that the bias is added there
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +21,7 @@ from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
-from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, long, vector
-from nnapi_shim.drivers.cpu.codegen.winograd import (
-    input_transform,
-    outlined,
-    output_transform,
-    write_four,
-)
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, Builder, long, vector
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -39,29 +37,67 @@ FAR = 2 << 20
 run_tile = tile(TILING, float32(), ROWS)
 
 
-@outlined("nnk_winograd_input", types.void(*[types.int64] * 6))
+def emits_outlined(name: str, signature: Any) -> Callable[[Callable[..., None]], Any]:
+    """As `emits`, for a function without a result that the compiler does not inline."""
+
+    def register(emit: Callable[..., None]) -> Any:
+        @emits(signature)
+        def call(builder: Builder, *arguments: Any) -> None:
+            function, is_new = builder.outlined(name, [value.type for value in arguments])
+            if is_new:
+                inner = Builder(function.append_basic_block("entry"))
+                emit(inner, *function.args)
+                inner.ret_void()
+            builder.call(function, arguments)
+
+        return call
+
+    return register
+
+
+def input_transform(add: Any, less: Any, grid: Sequence[Sequence[Any]]) -> list[Any]:
+    """B'd B of a 4x4 patch d, by instructions that add and subtract."""
+
+    def sums(d: Sequence[Any]) -> list[Any]:
+        return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
+
+    columns = [sums(column) for column in zip(*grid, strict=True)]
+    return [value for row in zip(*columns, strict=True) for value in sums(row)]
+
+
+def output_transform(add: Any, less: Any, points: Sequence[Any]) -> list[Any]:
+    """A'm A of the 16 products m: four outputs."""
+
+    def sums(m: Sequence[Any]) -> list[Any]:
+        return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
+
+    columns = [sums(points[n::4]) for n in range(4)]
+    return [y for row in zip(*columns, strict=True) for y in sums(row)]
+
+
+def row_address(builder: Any, base: Any, step: Any, count: int) -> Any:
+    """The address `count` steps from a base."""
+    return builder.add(base, builder.mul(step, long(count)))
+
+
+@emits_outlined("nnk_winograd_input", types.void(*[types.int64] * 6))
 def transform_input(
     builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any, plane: Any
 ) -> None:
     """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
-    kind = vector(FLOAT, LANES)
-
-    def address(base: Any, step: Any, count: int) -> Any:
-        return builder.add(base, builder.mul(step, long(count)))
-
+    kind, address = vector(FLOAT, LANES), partial(row_address, builder)
     with builder.each(vectors, 4 * LANES) as offset:
-        first = builder.add(patch, offset)
-        rows = [address(first, row_step, n) for n in range(4)]
+        rows = [address(builder.add(patch, offset), row_step, n) for n in range(4)]
         grid = [
             [builder.load_from(address(row, pixel_step, n), kind, 4) for n in range(4)]
             for row in rows
         ]
         target = builder.add(output, offset)
-        for n, value in enumerate(input_transform(grid, builder.fadd, builder.fsub)):
+        for n, value in enumerate(input_transform(builder.fadd, builder.fsub, grid)):
             builder.store_to(value, address(target, plane, n), 4)
 
 
-@outlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
+@emits_outlined("nnk_winograd_output", types.void(*[types.int64] * 8, types.float32, types.float32))
 def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *arguments: Any) -> None:
     """The output transform: 2x2 outputs of 16 rows of sums.
 
@@ -74,11 +110,9 @@ def transform_output(builder: Any, sums: Any, plane: Any, vectors: Any, *argumen
     check = builder.variable(kind, zeros)
     with builder.each(vectors, 4 * LANES) as offset:
         first = builder.add(sums, offset)
-        points = [
-            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
-            for n in range(POINTS)
-        ]
-        values = output_transform(points, builder.fadd, builder.fsub)
+        addresses = [row_address(builder, first, plane, n) for n in range(POINTS)]
+        points = [builder.load_from(address, kind, 4) for address in addresses]
+        values = output_transform(builder.fadd, builder.fsub, points)
         for value in values:
             zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
             builder.store(zero, check)
@@ -181,12 +215,12 @@ def multiply_points(a, weights, width, rows, count, sums):
 
 
 @helper
-def outputs_of(a, h, w, image, column, unwanted):
-    """Addresses of the 2x2 outputs from (h, w) on, from a column on; `unwanted` for those outside
-    of the image.
+def outputs_of(a, h, w, image, column, size, unwanted):
+    """Addresses of the 2x2 outputs from (h, w) on, from a column on, of `size` bytes each;
+    `unwanted` for those outside of the image.
     """
-    right, down = a.columns * 4, a.out_width * a.columns * 4
-    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * 4
+    right, down = a.columns * size, a.out_width * a.columns * size
+    y00 = a.output + ((image * a.out_height + h) * a.out_width + w) * right + column * size
     y01, y10, y11 = y00 + right, y00 + down, y00 + down + right
     if w + 1 == a.out_width:
         y01 = y11 = unwanted
@@ -228,7 +262,7 @@ def winograd_f32(a, number, deadline):
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
-                outputs = outputs_of(a, h, w, image, column, unwanted)
+                outputs = outputs_of(a, h, w, image, column, 4, unwanted)
                 point = sums + n * COLUMNS * 4
                 transform_output(point, sum_plane, width // LANES, *outputs, flag, low, high)
                 if i64(flag)[0]:
@@ -247,6 +281,15 @@ def _halves(g0, g1, g2):
     """G g in one direction."""
     ends = g0 + g2
     return g0, HALF * (ends + g1), HALF * (ends - g1), g2
+
+
+@helper
+def write_four(output, at, step, values):
+    """Four elements; each is named, because a loop would look for them in memory."""
+    output[at] = values[0]
+    output[at + step] = values[1]
+    output[at + 2 * step] = values[2]
+    output[at + 3 * step] = values[3]
 
 
 _of_address = emits(types.void(types.int64))

@@ -1,7 +1,8 @@
 """Convolutions of 3x3 in 8 bits by Winograd's F(2x2, 3x3), exactly: see
-../lowering/winograd_quantized.py.
+../lowering/winograd_quantized.py, and winograd.py for the transforms.
 """
 
+from functools import partial
 from typing import Any
 
 from numba import types
@@ -19,13 +20,15 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     write_column,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, constant, long, vector
-from nnapi_shim.drivers.cpu.codegen.winograd import (
+from nnapi_shim.drivers.cpu.kernels.packing import centered
+from nnapi_shim.drivers.cpu.kernels.winograd import (
+    emits_outlined,
     input_transform,
-    outlined,
     output_transform,
+    outputs_of,
+    row_address,
     write_four,
 )
-from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.winograd import POINTS
 from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
     HEAD_BYTES,
@@ -41,58 +44,53 @@ PART = 16
 run_tile = tile(TILING, sums16(), ROWS)
 
 
-@outlined("nnk_winograd_input_q8", types.void(*[types.int64] * 8))
-def transform_input(builder: Any, patch: Any, row_step: Any, pixel_step: Any, *others: Any) -> None:
-    """The input transform of a 4x4 patch of bytes: 16 rows of vectors of int16.
-
-    others: the number of vectors, the address of the first row, bytes from row to row, flip and
-    zero point of the input.
+@emits_outlined("nnk_winograd_input_q8", types.void(*[types.int64] * 8))
+def transform_input(
+    builder: Any, patch: Any, row_step: Any, pixel_step: Any, vectors: Any, output: Any,
+    plane: Any, flip: Any, zero: Any,
+) -> None:  # fmt: skip
+    """The input transform of a 4x4 patch of bytes: 16 rows of `vectors` vectors of int16, `plane`
+    bytes apart.
     """
-    vectors, output, plane, flip, zero = others
     flips = builder.splat(builder.trunc(flip, BYTE), 2 * LANES)
     zeros = builder.splat(builder.trunc(zero, HALFWORD), 2 * LANES)
-
-    def address(base: Any, step: Any, count: int) -> Any:
-        return builder.add(base, builder.mul(step, long(count)))
+    address = partial(row_address, builder)
 
     def pixel(at: Any) -> Any:
         signed = builder.xor(builder.load_from(at, vector(BYTE, 2 * LANES), 1), flips)
         return builder.sub(builder.sext(signed, vector(HALFWORD, 2 * LANES)), zeros)
 
     with builder.each(vectors, 2 * LANES) as channel:
-        first = builder.add(patch, channel)
+        rows = [address(builder.add(patch, channel), row_step, n) for n in range(4)]
         target = builder.add(output, builder.mul(channel, long(2)))
-        rows = [address(first, row_step, n) for n in range(4)]
         grid = [[pixel(address(row, pixel_step, n)) for n in range(4)] for row in rows]
-        for n, value in enumerate(input_transform(grid, builder.add, builder.sub)):
+        for n, value in enumerate(input_transform(builder.add, builder.sub, grid)):
             builder.store_to(value, address(target, plane, n), 2)
 
 
-@outlined("nnk_winograd_output_q8", types.void(*[types.int64] * 10, types.float32, types.float32))
+@emits_outlined(
+    "nnk_winograd_output_q8", types.void(*[types.int64] * 10, types.float32, types.float32)
+)
 def transform_output(
     builder: Any, sums: Any, plane: Any, width: Any, panel: Any, *arguments: Any
 ) -> None:
     """The output transform: 2x2 outputs of 16 rows of sums, requantized by the head of a panel of
     `width` columns.
 
-    arguments: addresses of the four outputs, zero point, flip, low and high of the output.
+    arguments: addresses of the four outputs, their zero point, flip, low and high.
     """
     *outputs, zero_point, flip, low, high = arguments
-    kind = vector(WORD, LANES)
+    kind, two = vector(WORD, LANES), constant(vector(WORD, LANES), 2)
     last = ByteOutput(zero_point, low, high, flip)
     table = builder.add(panel, builder.mul(width, long(4)))
     with builder.each(builder.udiv(width, long(LANES)), LANES) as column:
         offset = builder.mul(column, long(4))
         first = builder.add(sums, offset)
-        points = [
-            builder.load_from(builder.add(first, builder.mul(plane, long(n))), kind, 4)
-            for n in range(POINTS)
-        ]
+        addresses = [row_address(builder, first, plane, n) for n in range(POINTS)]
+        points = [builder.load_from(address, kind, 4) for address in addresses]
         bias = builder.load_from(builder.add(panel, offset), kind, 4)
-        rows = [
-            [builder.add(builder.ashr(y, constant(kind, 2)), bias)]
-            for y in output_transform(points, builder.add, builder.sub)
-        ]
+        values = output_transform(builder.add, builder.sub, points)
+        rows = [[builder.add(builder.ashr(y, two), bias)] for y in values]
         constants = ColumnConstants(builder, table, width, column, 1, LANES)
         value = to_bytes(builder, requantize(builder, rows, constants, last), last)
         for n, output in enumerate(outputs):
@@ -135,7 +133,7 @@ def transform_inputs(a, first, count, rows, patch):
 
 @kernel(WINOGRAD_Q8)
 def winograd_rows_q8(a, number, deadline):
-    """What groups of panels need alike: the rows of a block of patches."""
+    """The input transform of a block of patches that several tiles multiply by other panels."""
     if late(deadline):
         return DEADLINE
     first = number * a.block
@@ -190,18 +188,10 @@ def winograd_q8(a, number, deadline):
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
-                pixel = (image * a.out_height + h) * a.out_width + w
-                y00 = a.output + pixel * columns + column
-                y01, y10 = y00 + columns, y00 + a.out_width * columns
-                y11 = y10 + columns
-                if w + 1 == a.out_width:
-                    y01 = y11 = unwanted
-                if h + 1 == a.out_height:
-                    y10 = y11 = unwanted
-                transform_output(
-                    sums + n * COLUMNS * 4, plane, width, head, y00, y01, y10, y11,
-                    a.zero_point, a.output_flip, a.low, a.high,
-                )  # fmt: skip
+                outputs = outputs_of(a, h, w, image, column, 1, unwanted)
+                point = sums + n * COLUMNS * 4
+                last = a.zero_point, a.output_flip, a.low, a.high
+                transform_output(point, plane, width, head, *(outputs + last))
     return 0
 
 
