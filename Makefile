@@ -128,7 +128,7 @@ release-check: all $(VENV)/ready-dev ## checks and rehearses all that a release 
 reproducible: all $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit
 	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
 
-tiny: all $(VENV)/ready-test ## the most important tests, in one minute
+tiny: library best-kernels companion c_examples $(VENV)/ready-test ## the most important tests, in one minute
 	$(PY) -m pytest tests/test_tiny.py
 
 lint: library $(VENV)/ready-test ## format, style and types

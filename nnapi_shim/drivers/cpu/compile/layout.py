@@ -63,7 +63,7 @@ class _Layout:
         ranges: dict[Any, list[int]] = {}
         elsewhere: set[Any] = set()
         sizes = self._schedule.sizes
-        for number, references in enumerate(self._references):
+        for number, references in enumerate(watched(self._references)):
             for root in references[1::3]:
                 span = ranges.get(root)
                 if span is not None:

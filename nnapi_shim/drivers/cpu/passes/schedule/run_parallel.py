@@ -63,7 +63,7 @@ def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
     """Whether the steps of a chain have few tiles and at least MIN_BYTES of operands."""
     if steps[0].step.tiles > MAX_TILES:
         return False
-    roots = [root for scheduled in steps for root in schedule.roots(scheduled.step)]
+    roots = [root for scheduled in watched(steps) for root in schedule.roots(scheduled.step)]
     size_of = schedule.sizes.__getitem__
     if sum(map(size_of, roots)) < MIN_BYTES:  # even if some are the same
         return False
