@@ -49,8 +49,7 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     for position, handle in enumerate(handles):
         if not handle:
             raise unexpected_null(
-                f"device {position} of the list is NULL; ANeuralNetworks_getDevice gives handles of "
-                "devices",
+                f"device {position} of the list is NULL; ANeuralNetworks_getDevice returns devices",
                 "device.list.null",
             )
         if handle in by_handle:
