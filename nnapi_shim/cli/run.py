@@ -73,7 +73,10 @@ def run(
     seed: Seed = 0,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Let LiteRT run what NNAPI cannot express."),
+        typer.Option(
+            "--partial",
+            help="Let LiteRT (.tflite) or ONNX Runtime (.onnx) run what NNAPI cannot express.",
+        ),
     ] = False,
     as_json: AsJson = None,
 ) -> None:

@@ -12,7 +12,7 @@ from nnapi_shim.formats.tflite import file as tflite_file
 from nnapi_shim.recording.container import is_capture
 
 if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.partial import PartialModel
+    from nnapi_shim.formats.importing.partial import PartialModel
 
 Path = str | os.PathLike[str]
 Shapes = Mapping[str, Sequence[int]]
@@ -68,8 +68,8 @@ def load(
 
     signature: the name of a signature; by default the first. Models of captures are called "model
         1" and so on.
-    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express;
-        for .tflite files only.
+    partial: True for a PartialModel, in which LiteRT, or ONNX Runtime for an .onnx file, runs the
+        operators that NNAPI cannot express.
     shapes: sizes of inputs by name, which replace the fixed or open sizes of the file; all other
         dimensions are inferred. Open sizes of .onnx files must be given.
 
@@ -90,12 +90,12 @@ def load(
         if is_onnx(data, path):
             from nnapi_shim.formats.onnx import model as onnx_model
 
-            if signature is not None or partial:
-                raise bad_data(
-                    "signatures and partial models are of .tflite files", "import.onnx.options"
-                )
-            folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
-            return onnx_model.loaded(data, os.fsdecode(folder), shapes)
+            if signature is not None:
+                raise bad_data("signatures are of .tflite files", "import.onnx.options")
+            folder = os.fsdecode(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
+            if partial:
+                return onnx_model.loaded_partially(data, folder, shapes)
+            return onnx_model.loaded(data, folder, shapes)
         if not tflite_file.is_tflite(data):
             raise bad_data(
                 "it is no file of a kind that is read: .tflite, .onnx, captures", "import.file-kind"

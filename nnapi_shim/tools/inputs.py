@@ -18,7 +18,7 @@ from nnapi_shim.tools.input_pictures import Picture as Picture
 from nnapi_shim.tools.input_pictures import read_picture
 
 if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.partial import PartialCompilation
+    from nnapi_shim.formats.importing.partial import PartialCompilation
 
 
 def read_inputs(

@@ -12,7 +12,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
 
 if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.partial import PartialModel
+    from nnapi_shim.formats.importing.partial import PartialModel
 
 Source = str | os.PathLike[str] | Model
 """A finished model; the path of a model file, optionally with `#signature`; or `module:attribute`,
@@ -57,17 +57,18 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
 
 
 def partial_of(source: Source) -> "Model | PartialModel":
-    """The model of a source as in `model_of`; for a .tflite file a partial model, in which LiteRT
-    runs the parts that NNAPI cannot express.
+    """The model of a source as in `model_of`; for a .tflite or .onnx file a partial model, in which
+    LiteRT or ONNX Runtime runs the parts that NNAPI cannot express.
 
     Raises as `model_of`, and ImportError if a package that reads the file is missing.
     """
     if not isinstance(source, Model):
-        path, signature = file_of(os.fspath(source))
-        if path.endswith(".tflite"):
+        path, shapes = shapes_of(os.fspath(source))
+        path, signature = file_of(path)
+        if path.endswith((".tflite", ".onnx")):
             from nnapi_shim.formats.load import load
 
-            return load(path, signature=signature, partial=True)
+            return load(path, signature=signature, partial=True, shapes=shapes)
     return model_of(source)
 
 

@@ -22,7 +22,7 @@ from nnapi_shim.tools.model_source import Source, model_of, name_of, partial_of
 from nnapi_shim.tools.report import Report
 
 if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.partial import PartialCompilation
+    from nnapi_shim.formats.importing.partial import PartialCompilation
 
 MOST_CLASSES, FEW_SCORES = 5, 8
 """The number of classes reported by default, and the number of scores that are not classes without
@@ -129,9 +129,9 @@ def run(
     inputs: files, as in read_inputs; without files, random numbers from `seed`. device: one or
     several; None: all. labels: names of all classes. top: the number of best classes to report for
     outputs that are a row of scores; by default MOST_CLASSES if there are labels or more than
-    FEW_SCORES scores. partial: whether LiteRT runs the parts of a .tflite file that NNAPI cannot
-    express; it is then listed among the devices. expect: a file with the expected outputs, as in
-    read_inputs, which are compared with `tolerance`.
+    FEW_SCORES scores. partial: whether LiteRT or ONNX Runtime runs the parts of a .tflite or .onnx
+    file that NNAPI cannot express; it is then listed among the devices. expect: a file with the
+    expected outputs, as in read_inputs, which are compared with `tolerance`.
 
     Raises NnapiError, and OSError for files that cannot be read.
     """

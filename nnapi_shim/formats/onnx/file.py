@@ -16,6 +16,9 @@ NEWEST_IR = 14
 MOST_SHOWN = 80
 """The most characters of a name in a message."""
 
+NO_TENSOR = "no tensor but"
+"""How the type of a sequence, map or optional value begins."""
+
 OWN = ("", "ai.onnx")
 """The domain of the standard operators."""
 
@@ -233,7 +236,7 @@ def _argument(item: Any) -> Argument:
     if type.tensor is None:
         kinds = ("sequence", "map", "sparse", "optional")
         kind = next((kind for kind in kinds if getattr(type, kind) is not None), "")
-        return Argument(item.name, f"no tensor but {kind or 'of unknown kind'}", None)
+        return Argument(item.name, f"{NO_TENSOR} {kind or 'of unknown kind'}", None)
     tensor = type.tensor
     name = TYPES.get(tensor.elem_type, f"type {tensor.elem_type}")
     if tensor.shape is None:

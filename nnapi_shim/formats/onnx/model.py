@@ -1,11 +1,15 @@
 """Reads the bytes of an .onnx file as a model."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.onnx.file import Argument, read
+from nnapi_shim.formats.onnx.file import NO_TENSOR, Argument, read
 from nnapi_shim.formats.onnx.importing.model import Sizes, imported
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.importing.partial import PartialModel
 
 Shapes = Mapping[str, Sequence[int]]
 """Name of an input -> its sizes."""
@@ -17,11 +21,22 @@ def loaded(data: bytes, folder: str | None, shapes: Shapes | None = None) -> Mod
     return imported(file, sized(file.graph.inputs, shapes or {}))
 
 
-def sized(inputs: Sequence[Argument], shapes: Shapes) -> Sizes:
+def loaded_partially(
+    data: bytes, folder: str | None, shapes: Shapes | None = None
+) -> "PartialModel":
+    """The model of a file in parts; see `nnapi_shim.load`."""
+    from nnapi_shim.formats.onnx.partial import partial_model
+
+    file = read(data, folder)
+    tensors = [item for item in file.graph.inputs if not item.type.startswith(NO_TENSOR)]
+    return partial_model(file, sized(tensors, shapes or {}, 0), folder)
+
+
+def sized(inputs: Sequence[Argument], shapes: Shapes, least: int = 1) -> Sizes:
     """The dimensions of all inputs.
 
-    Raises BAD_DATA for an unknown input, for another rank, for sizes that are not integers from 1,
-    and for open dimensions without a size.
+    Raises BAD_DATA for an unknown input, for another rank, for sizes that are not integers from
+    `least`, and for open dimensions without a size.
     """
     known = {item.name: item for item in inputs}
     for name in shapes:
@@ -31,17 +46,17 @@ def sized(inputs: Sequence[Argument], shapes: Shapes) -> Sizes:
                 f"shapes: input {name!r} does not exist; the model has {listed}",
                 "import.onnx.shapes.input",
             )
-    return {name: _size(item, shapes) for name, item in known.items()}
+    return {name: _size(item, shapes, least) for name, item in known.items()}
 
 
-def _size(item: Argument, shapes: Shapes) -> tuple[int, ...]:
+def _size(item: Argument, shapes: Shapes, least: int) -> tuple[int, ...]:
     name = item.name
     if name in shapes:
         given = shapes[name]
         sizes = tuple(given) if isinstance(given, list | tuple) else (given,)
-        if not all(type(size) is int and 0 < size < 2**31 for size in sizes):
+        if not all(type(size) is int and least <= size < 2**31 for size in sizes):
             raise bad_data(
-                f"shapes: input {name!r} is given {given!r}; sizes are integers from 1",
+                f"shapes: input {name!r} is given {given!r}; sizes are integers from {least}",
                 "import.onnx.shapes.sizes",
             )
         if item.shape is not None and len(sizes) != len(item.shape):
@@ -57,7 +72,7 @@ def _size(item: Argument, shapes: Shapes) -> tuple[int, ...]:
             "states them",
             "import.onnx.shapes.open",
         )
-    if not all(isinstance(size, int) and 0 < size < 2**31 for size in item.shape):
+    if not all(isinstance(size, int) and least <= size < 2**31 for size in item.shape):
         example = ", ".join(str(size if isinstance(size, int) else 1) for size in item.shape)
         raise bad_data(
             f"input {name!r} has the dimensions {_shown(item)}, of which not all are known sizes; "

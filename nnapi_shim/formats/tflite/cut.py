@@ -18,7 +18,8 @@ def litert() -> Any:
     except ImportError as error:
         raise ImportError(
             "operators that NNAPI cannot express need LiteRT; "
-            f"`{install_command('bench', 'ai-edge-litert')}`"
+            f"`{install_command('bench', 'ai-edge-litert')}`",
+            name="ai_edge_litert",
         ) from error
     return interpreter
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.importing.parts import Part
 from nnapi_shim.formats.tflite.cut import cut, litert
 from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Tensor
-from nnapi_shim.formats.tflite.parts import Part
 
 
 class LitertPart:
@@ -19,12 +19,19 @@ class LitertPart:
     without.
     """
 
-    devices = ("LiteRT",)
+    devices: tuple[str, ...] = ("LiteRT",)
 
     def __init__(self, file: File, graph: FileGraph, part: Part) -> None:
         self._graph = graph
         self._part = part
-        self._data = cut(file, graph.number, part.operators, part.inputs, part.outputs)
+        self._first = graph.operators[part.operators[0].number]
+        self._data = cut(
+            file,
+            graph.number,
+            [graph.operators[operator.number] for operator in part.operators],
+            part.inputs,
+            part.outputs,
+        )
         self._shapes: list[tuple[int, ...]] = []
         self._is_plain = False
         try:
@@ -54,7 +61,7 @@ class LitertPart:
         except (RuntimeError, ValueError) as error:
             message = " ".join(str(error).split())
             raise bad_data(
-                f"LiteRT refuses {self._part.operators[0]} or what follows it: {message}",
+                f"LiteRT refuses {self._first} or what follows it: {message}",
                 "import.tflite.litert-refuses",
             ) from None
 

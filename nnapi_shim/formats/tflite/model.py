@@ -9,7 +9,7 @@ from nnapi_shim.formats.tflite.importing.model import Names, imported
 from nnapi_shim.formats.tflite.shapes import Shapes, shaped
 
 if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.partial import PartialModel
+    from nnapi_shim.formats.importing.partial import PartialModel
 
 
 def loaded(
@@ -22,9 +22,9 @@ def loaded(
         graph = shaped(graph, names, shapes)
     if not partial:
         return imported(file, graph, names)
-    from nnapi_shim.formats.tflite.partial import PartialModel
+    from nnapi_shim.formats.tflite.partial import partial_model
 
-    return PartialModel(file, graph, names)
+    return partial_model(file, graph, names)
 
 
 def chosen(file: File, signature: str | None) -> tuple[FileGraph, Names]:

@@ -2,8 +2,9 @@
 
     python -m tests.formats.onnx [--device NAME] [--kinds node,files,light] [OPERATOR...]
 
-Prints how many cases are equal, equal with parameters as constants, refused by reason, or wrong;
-exits with 1 where one is wrong.
+Prints how many cases are equal, equal with parameters as constants, refused by reason, or wrong; of
+the refused ones, how many run in parts with results equal to those of ONNX Runtime. Exits with 1
+where one is wrong.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections import Counter
 
 from tests.formats.onnx.backend import file_cases, light_cases, node_cases, outcomes
 
+KINDS = ("equal", "constant", "refused", "wrong")
 FOLDERS = ("simple", "pytorch-converted", "pytorch-operator")
 
 
@@ -34,19 +36,26 @@ def main() -> int:
         reasons: Counter[str] = Counter()
         for found in outcomes(cases, chosen.device):
             counts[found.kind] += 1
+            counts[f"partial {found.partial}"] += 1
+            if found.partial == "wrong" or (chosen.verbose and found.partial):
+                print(f"partial {found.partial}: {found.name}: {found.why_partial}")
             if found.kind == "refused":
                 reasons[found.why.partition(": ")[2].partition("model: ")[2] or found.why] += 1
             if found.kind == "wrong" or chosen.verbose:
                 print(f"{found.kind}: {found.name} ({found.operators}): {found.why}")
         total[kind] = counts
-        failures += counts["wrong"]
+        failures += counts["wrong"] + counts["partial wrong"]
         for why, count in reasons.most_common():
             print(f"{count:6} {why[:220]}")
     for kind, counts in total.items():
         print(
-            f"{kind}: {sum(counts.values())} cases, {counts['equal']} equal, {counts['constant']} "
-            f"equal with parameters as constants, {counts['refused']} refused, "
-            f"{counts['wrong']} wrong"
+            f"{kind}: {sum(counts[name] for name in KINDS)} cases, {counts['equal']} equal, "
+            f"{counts['constant']} equal with parameters as constants, {counts['refused']} "
+            f"refused, {counts['wrong']} wrong; of the refused, in parts: "
+            f"{counts['partial split']} equal on NNAPI and ONNX Runtime, {counts['partial peer']} "
+            f"equal on ONNX Runtime alone, {counts['partial unknown']} that ONNX Runtime refuses, "
+            f"{counts['partial refused']} refused, "
+            f"{counts['partial wrong']} wrong"
         )
     return min(failures, 1)
 

@@ -20,6 +20,7 @@ from onnx import numpy_helper
 import nnapi_shim
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.onnx.model import loaded
+from tests.formats.onnx.partially import outcome_partially
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 
@@ -40,12 +41,17 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a case: equal, constant (equal with constant parameters), refused or wrong."""
+    """What became of a case: equal, constant (equal with constant parameters), refused or wrong.
+
+    partial: what became of a refused one in parts (`outcome_partially`), and why.
+    """
 
     name: str
     operators: str
     kind: str
     why: str = ""
+    partial: str = ""
+    why_partial: str = ""
 
 
 def node_cases(*operators: str) -> Iterator[Case]:
@@ -136,7 +142,19 @@ def outcome(case: Case, device: str) -> Outcome:
             refused = refused or str(error)
             if "constant" not in str(error) and "sizes" not in str(error):
                 break
-    return Outcome(case.name, own, "refused", refused)
+    return Outcome(case.name, own, "refused", refused, *_partially(case, device))
+
+
+def _partially(case: Case, device: str) -> tuple[str, str]:
+    """The first inputs of a case, in parts."""
+    inputs, expected = case.sets[0]
+    data, named = _prepared(case.model, inputs, False)
+    relative, absolute = case.tolerance
+    kinds = {value.type.tensor_type.elem_type for value in case.model.graph.output}
+    if onnx.TensorProto.FLOAT16 in kinds:
+        absolute = max(absolute, LEAST[np.dtype(np.float16)])
+    documented = [_as_array(value) for value in expected]
+    return outcome_partially(data, named, device, max(absolute, ATOL), relative, documented)
 
 
 def _prepared(model: Any, inputs: list[Any], constants: bool) -> tuple[bytes, dict[str, Any]]:

@@ -10,11 +10,12 @@ import pytest
 pytest.importorskip("ai_edge_litert")
 
 from nnapi_shim import Compilation, NnapiError
+from nnapi_shim.formats.importing.partial import PartialModel
 from nnapi_shim.formats.tflite.cut import cut
 from nnapi_shim.formats.tflite.file import read
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS
 from nnapi_shim.formats.tflite.model import chosen
-from nnapi_shim.formats.tflite.partial import PartialModel
+from nnapi_shim.formats.tflite.partial import partial_model
 from nnapi_shim.tools.run import run
 from tests.formats.tflite.building import Building, Spec
 from tests.formats.tflite.cases import F, f32
@@ -24,7 +25,7 @@ from tests.formats.tflite.test_whole import CELLS, counter, unexpressed
 
 def partial(data: bytes) -> PartialModel:
     file = read(data)
-    return PartialModel(file, *chosen(file, None))
+    return partial_model(file, *chosen(file, None))
 
 
 def test_parts() -> None:

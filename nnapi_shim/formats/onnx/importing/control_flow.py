@@ -88,7 +88,7 @@ class Deeper:
 
 def _captured(graph: Importing, inner: Sequence[Graph]) -> list[str]:
     """The computed values around graphs that their nodes read."""
-    names = dict.fromkeys(name for item in inner for name in _free(item))
+    names = dict.fromkeys(name for item in inner for name in free_names(item))
     found = []
     for name in names:
         item = graph.value(name)
@@ -99,7 +99,7 @@ def _captured(graph: Importing, inner: Sequence[Graph]) -> list[str]:
     return found
 
 
-def _free(graph: Graph) -> Iterable[str]:
+def free_names(graph: Graph) -> Iterable[str]:
     """The names that a graph reads and does not define."""
     own = {*graph.constants, *(item.name for item in graph.inputs), ""}
     for node in graph.nodes:
@@ -108,7 +108,7 @@ def _free(graph: Graph) -> Iterable[str]:
                 yield name
         for value in node.attributes.values():
             if isinstance(value, Graph):
-                yield from (name for name in _free(value) if name not in own)
+                yield from (name for name in free_names(value) if name not in own)
         own.update(node.outputs)
     yield from (item.name for item in graph.outputs if item.name not in own)
 
@@ -135,7 +135,7 @@ class _Inner:
         for name in captured:
             value = outer.value(name)
             inner.take(Argument(name, value.type, None), value.shape, outer.operand(name))
-        for name in _free(graph):
+        for name in free_names(graph):
             if name not in captured:
                 inner.values[name] = outer.value(name)
         self.outputs: list[Value] = []

@@ -46,6 +46,8 @@ class Importing(Operations):
         self.values: dict[str, Value] = {}
         self.missing: set[str] = set()
         """Outputs of refused nodes."""
+        self.unreadable: dict[str, str] = {}
+        """Value that no operand can hold -> why."""
         self.lower: Callable[[Importing, Node], None] = lambda graph, node: None
         """Lowers a node."""
         self.depth = 0
@@ -79,6 +81,8 @@ class Importing(Operations):
         """The value of a name."""
         if name in self.deferred:
             self.lower(self, self.deferred.pop(name))
+        if name in self.unreadable:
+            raise reason(self.unreadable[name], "import.onnx.value-unreadable")
         known = self.values.get(name)
         if known is None and name in self.graph.constants:
             known = self.values[name] = constant_value(name, self.graph.constants[name])
@@ -220,7 +224,10 @@ class Importing(Operations):
         if item.rank <= MOST_RANK:
             return self.operand(name)
         if item.operand is None:
-            flat = item._replace(array=item.array.reshape(-1), shape=(math.prod(item.shape),))  # type: ignore[union-attr]
+            array = self.array(name)
+            flat = item._replace(
+                array=None if array is None else array.reshape(-1), shape=(math.prod(item.shape),)
+            )
             return self._cached((name, "flat"), lambda: self.constant_operand(flat))
         return item.operand
 

@@ -36,17 +36,17 @@ def import_error(total: int, reasons: Sequence[Reason]) -> NnapiError:
     """A one-line error: each reason with the number of nodes and the first of them."""
     what = affected(reasons, total)
     return bad_data(
-        f"{what} no place in an NNAPI model: {listed(reasons)}", "import.onnx.no-counterpart"
+        f"{what} no place in an NNAPI model: {listed(reasons)}; {PARTIAL}",
+        "import.onnx.no-counterpart",
     )
+
+
+PARTIAL = "load(path, partial=True) and nnapi-shim run --partial leave them to ONNX Runtime"
 
 
 def attempt(file: File, shapes: Sizes) -> tuple[Model | None, list[Reason]]:
     """The model and no reasons, or None and the reasons why NNAPI cannot express the graph."""
-    if not OLDEST_OPSET <= file.opset <= NEWEST_OPSET:
-        raise bad_data(
-            f"it uses opset {file.opset}; supported are {OLDEST_OPSET} to {NEWEST_OPSET}",
-            "import.onnx.opset",
-        )
+    require_opset(file)
     graph = file.graph
     importing = Importing(file, graph, Room(len(file.data)), hints_of(graph))
     importing.lower = lower
@@ -63,8 +63,17 @@ def attempt(file: File, shapes: Sizes) -> tuple[Model | None, list[Reason]]:
         if not done:
             importing.missing.update(filter(None, node.outputs))
     if not reasons:
-        _noting(reasons, None, "the graph", lambda: _finish(importing))
+        finish(importing, reasons)
     return (None if reasons else importing.model), reasons
+
+
+def require_opset(file: File) -> None:
+    """Refuse versions of the standard operators that this import does not know."""
+    if not OLDEST_OPSET <= file.opset <= NEWEST_OPSET:
+        raise bad_data(
+            f"it uses opset {file.opset}; supported are {OLDEST_OPSET} to {NEWEST_OPSET}",
+            "import.onnx.opset",
+        )
 
 
 def _noting(reasons: list[Reason], number: int | None, name: str, call: Callable[[], None]) -> bool:
@@ -103,12 +112,24 @@ def lower(importing: Importing, node: Node) -> None:
         ) from error
 
 
-def _finish(importing: Importing) -> None:
+def finish(importing: Importing, reasons: list[Reason]) -> None:
+    """Set the outputs and finish the model. A refused output is a reason of its node."""
     model = importing.model
+    writers = {name: node for node in importing.graph.nodes for name in node.outputs}
     operands = []
+
+    def give(name: str) -> None:
+        operands.append(importing.output(name))
+        model.name_operand(operands[-1], name)
+
     for item in importing.graph.outputs:
-        operand = importing.output(item.name)
-        operands.append(operand)
-        model.name_operand(operand, item.name)
-    model.outputs(*operands)
-    model.finish()
+        node = writers.get(item.name)
+        number, kind = (None, "the graph") if node is None else (node.number, node.kind)
+        _noting(reasons, number, kind, lambda i=item: give(i.name))  # type: ignore[misc]
+
+    def end() -> None:
+        model.outputs(*operands)
+        model.finish()
+
+    if not reasons:
+        _noting(reasons, None, "the graph", end)
