@@ -128,7 +128,7 @@ release-check: all $(VENV)/ready-dev ## checks and rehearses all that a release 
 reproducible: all $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit
 	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
 
-tiny: all $(VENV)/ready-test ## the most important tests, in one minute
+tiny: library best-kernels companion c_examples $(VENV)/ready-test ## the most important tests, in one minute
 	$(PY) -m pytest tests/test_tiny.py
 
 lint: library $(VENV)/ready-test ## format, style and types
@@ -214,21 +214,22 @@ check-threads: all $(VENV)/ready-test ## all vectors on every tier with 1, 2 and
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
 # the largest and the smallest numbers and scales among its contents. Then models in which each pass
-# of nnapi-cpu acts ACTED times, with it and without it; PASSES=fuse_gelu,... are those alone, and
-# ACTED=0 none. Half an hour more: `make mutations`, which takes guards of passes away and looks for
-# a model that shows it, and puts faults into kernels, which the tests of each family have to find.
+# of nnapi-cpu acts ACTED times, with it and without it; ACTED=0: none. PASSES=fuse_gelu,...: only
+# these passes, without the models of SEEDS. Half an hour more: `make mutations`, which takes guards
+# of passes away and looks for a model that shows it, and puts faults into kernels, which the tests
+# of each family have to find; with PASSES= only the first, of these passes.
 SEEDS ?= 0:20000
 SPECIAL ?=
 ACTED ?= 1000
 PASSES ?=
 REWRITES = $(PY) -m tests.random_models.rewrites --jobs $$(nproc) $(if $(PASSES),--passes $(PASSES))
-random-models: all $(VENV)/ready-test ## compares the devices on random models; SEEDS=, SPECIAL=1, ACTED=, PASSES=
-	$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc)
+random-models: library best-kernels $(VENV)/ready-test ## compares the devices on random models; SEEDS=, SPECIAL=1, ACTED=, PASSES=
+	$(if $(PASSES),,$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc))
 	$(REWRITES) --acted $(ACTED)
 
-mutations: all $(VENV)/ready-test ## removes guards of passes, which random models have to find
+mutations: $(if $(PASSES),library best-kernels,all) $(VENV)/ready-test ## removes guards of passes, which random models have to find; PASSES=
 	$(REWRITES) --mutations
-	$(PY) -m tests.kernel_mutations --jobs $$(nproc)
+	$(if $(PASSES),,$(PY) -m tests.kernel_mutations --jobs $$(nproc))
 
 # Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
 # processes whose result codes are compared, on either device alone and on both. FUZZ takes more

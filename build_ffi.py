@@ -393,7 +393,7 @@ def build(out: Path, location: str | None = None) -> Path:
         for new, old in built:
             new.replace(old)
     replace(record, location)
-    print(f"built {library}: {len(functions)} functions")
+    print(f"built {library}")
     return library
 
 

@@ -67,7 +67,9 @@ class HandleTable(dict[int, T], Generic[T]):
                 f"{self.kind} {handle:#x} is not a handle of this library", "handle.unknown"
             )
         if other is not self:
+            article = "an" if other.kind[0] in "aeiou" else "a"
             return bad_data(
-                f"{self.kind} {handle:#x} is a handle of a {other.kind}", "handle.other-kind"
+                f"{self.kind} {handle:#x} is a handle of {article} {other.kind}",
+                "handle.other-kind",
             )
         return bad_data(f"{self.kind} {handle:#x} was freed", "handle.freed")

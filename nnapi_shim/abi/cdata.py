@@ -28,7 +28,11 @@ def not_null(**pointers: int) -> None:
     """Raise UNEXPECTED_NULL naming the pointers that are NULL."""
     missing = [name for name, pointer in pointers.items() if not pointer]
     if missing:
-        raise unexpected_null(f"{' and '.join(missing)} NULL", "argument.null")
+        raise unexpected_null(
+            f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} NULL; "
+            "only a free function takes NULL here",
+            "argument.null",
+        )
 
 
 def not_null_with_length(pointer: int, length: int, name: str) -> None:

@@ -48,7 +48,10 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     by_handle: dict[int, IDevice] = {}
     for position, handle in enumerate(handles):
         if not handle:
-            raise unexpected_null(f"device {position} of the list is NULL", "device.list.null")
+            raise unexpected_null(
+                f"device {position} of the list is NULL; ANeuralNetworks_getDevice returns devices",
+                "device.list.null",
+            )
         if handle in by_handle:
             raise bad_data(f"device {position} is in the list twice", "device.list.twice")
         by_handle[handle] = devices[handle]

@@ -95,6 +95,10 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
         f"{devices}: {duration(report.run_seconds)} in a run, {duration(report.observed_seconds)} "
         f"while each step is timed; medians of {count(report.runs, 'run')}"
     )
+    timed = sum(len(item.steps) for item in report.operations)
+    if timed and report.observed_seconds > 1.5 * report.run_seconds:
+        added = (report.observed_seconds - report.run_seconds) / timed
+        write(f"the times below are too large: timing adds about {duration(added)} to each step")
     if report.peaks is not None:
         measured = report.peaks
         write(

@@ -40,8 +40,9 @@ def broadcast(*shapes: Dimensions) -> Dimensions:
     for column in zip(*((1,) * (rank - len(s)) + s for s in shapes), strict=True):
         sizes = {size for size in column if size != 1}
         if len(sizes) > 1:
+            listed = " and ".join(str(list(shape)) for shape in shapes)
             raise op_failed(
-                f"dimensions {' and '.join(str(list(s)) for s in shapes)} do not match",
+                f"dimensions {listed} do not match; aligned at the end, sizes must be equal or 1",
                 "operation.broadcast",
             )
         result.append(sizes.pop() if sizes else 1)

@@ -336,7 +336,8 @@ class Model:
         """Set the inputs and outputs of the model, in order."""
         if not len(inputs) or not len(outputs):
             raise bad_data(
-                "a model needs at least one input and one output",
+                "a model needs at least one input and one output; the numbers given are "
+                f"{len(inputs)} and {len(outputs)}",
                 "model.identify-inputs-and-outputs.empty",
             )
         # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,

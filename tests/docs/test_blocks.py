@@ -59,6 +59,8 @@ def checkout(tmp_path: Path) -> Path:
             (tmp_path / entry.name).symlink_to(entry)
     (tmp_path / "build").mkdir()
     for entry in (ROOT / "build").iterdir():
+        if entry.is_file():
+            continue  # what the commands of the pages have written there
         (tmp_path / "build" / entry.name).symlink_to(entry)
     shutil.copy(ROOT / "c_examples" / "simple_add.c", tmp_path / "program.c")
     shutil.copy(ROOT / "c_examples" / "basic.cpp", tmp_path / "program.cpp")

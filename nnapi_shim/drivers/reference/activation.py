@@ -41,6 +41,7 @@ def _clamped(activation: FuseCode) -> Callable[[BoundOperation], list[Array]]:
     low = {FuseCode.RELU1: -1.0}.get(activation, 0.0)
 
     def formula(op: BoundOperation) -> list[Array]:
+        """The input within the bounds."""
         source = op.input
         if is_float(source):
             values = real(source)

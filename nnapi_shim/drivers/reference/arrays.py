@@ -147,8 +147,11 @@ def broadcast(*arrays: Array) -> list[Array]:
     ):  # numpy's broadcasting functions support fewer dimensions than its arrays
         lengths = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
         if len(lengths) > 1:
-            shapes = " and ".join(str(list(x.shape)) for x in arrays)
-            raise op_failed(f"dimensions {shapes} do not match", "operation.broadcast")
+            listed = " and ".join(str(list(x.shape)) for x in arrays)
+            raise op_failed(
+                f"dimensions {listed} do not match; aligned at the end, sizes must be equal or 1",
+                "operation.broadcast",
+            )
         sizes.append(lengths.pop() if lengths else 1)
     return [np.broadcast_to(x, sizes) for x in arrays]
 

@@ -13,6 +13,7 @@ def _comparison(holds: Callable[[Array, Array], Array]) -> Callable[[BoundOperat
     """1 where holds(input0, input1), else 0."""
 
     def formula(op: BoundOperation) -> list[Array]:
+        """1 or 0 for each pair of elements."""
         return [holds(*broadcast(_numbers(op.input0), _numbers(op.input1))).astype(np.uint8)]
 
     return formula

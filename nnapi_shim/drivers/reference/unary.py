@@ -32,6 +32,7 @@ def _of_numbers(function: Callable[[Array], Array]) -> Callable[[BoundOperation]
     """
 
     def formula(op: BoundOperation) -> list[Array]:
+        """The function of each element."""
         numbers = op.input.value.astype(np.int64) if op.variant == "i32" else real(op.input)
         return [function(numbers).astype(dtype_of(op.output.type))]
 

@@ -42,7 +42,9 @@ def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None
     models = models_in(recording)
     if not models:
         raise bad_data(
-            f"{recording.path} has no model: the program has finished none", "capture.no-model"
+            f"{recording.path} has no model: the program has finished none; "
+            "`nnapi-shim exec --lint -- PROGRAM` reports why",
+            "capture.no-model",
         )
     handle = models[0] if name is None else name
     if handle not in models:

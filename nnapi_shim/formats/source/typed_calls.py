@@ -154,7 +154,8 @@ def _call(method: str, signature: inspect.Signature, arguments: dict[str, Argume
             positional.append(argument)
         elif argument.operands or argument.is_list or argument.literal != parameter.default:
             named[name] = argument
-    returns_tuple = signature.return_annotation is not Operand
+    # The annotations of typed methods are texts.
+    returns_tuple = signature.return_annotation != Operand.__name__
     return TypedCall(method, returns_tuple, tuple(positional), named)
 
 

@@ -71,7 +71,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=400, help="models for each mutation")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in options.passes.split(",") if options.passes else ():
+        if name not in IDIOMS:
+            parser.error(
+                f"--passes: there are no models for {name}; there are for {', '.join(IDIOMS)}"
+            )
+        if options.mutations and not options.equivalent and name not in MUTATIONS:
+            parser.error(f"--passes: mutations.py has no mutations of {name}")
+    return options
 
 
 if __name__ == "__main__":

@@ -31,3 +31,21 @@ def emits(signature: Any) -> Callable[[Callable[..., Any]], Any]:
         return intrinsic(typed)
 
     return register
+
+
+def emits_outlined(name: str, signature: Any) -> Callable[[Callable[..., None]], Any]:
+    """As `emits`, for a function without a result that the compiler does not inline."""
+
+    def register(emit: Callable[..., None]) -> Any:
+        @emits(signature)
+        def call(builder: Builder, *arguments: Any) -> None:
+            function, is_new = builder.outlined(name, [value.type for value in arguments])
+            if is_new:
+                inner = Builder(function.append_basic_block("entry"))
+                emit(inner, *function.args)
+                inner.ret_void()
+            builder.call(function, arguments)
+
+        return call
+
+    return register

@@ -69,6 +69,8 @@ class GraphLowering:
         self._packing = Packing(self.constants)
         self._lowered: dict[Any, Lowered] = {}
         """Key of a Use -> its steps."""
+        self._seen: set[Any] = set()
+        """Types and dimensions of operations; only if one comes again, keys are compared."""
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""
 
@@ -115,6 +117,7 @@ class GraphLowering:
                 self.next_operation += 1
         finally:
             self._lowered.clear()
+            self._seen.clear()
 
     def place_of(self, item: "Operation | Fused") -> Where:
         """Position of an operation for messages; a Place unless its graph is inlined."""
@@ -152,7 +155,10 @@ class GraphLowering:
     def _lower(self, item: Operation) -> None:
         operands, where = self.operands, self.place_of(item)
         use = Use(item, matched(item, operands.declared, self.base), operands)
-        lowered = self._lowered.get(use.key)
+        like = item.type, *[operands.declared[index].dimensions for index in item.inputs]
+        key = use.key() if like in self._seen else None
+        self._seen.add(like)
+        lowered = self._lowered.get(key)
         if lowered is None:
             op = use.operation(self.base)
             empty_outputs = resolve(op)
@@ -165,7 +171,8 @@ class GraphLowering:
             if is_deferred:
                 self._append_of(op, steps, where)
                 return
-            self._lowered[use.key] = Lowered(use, steps, empty_outputs)
+            if key is not None:
+                self._lowered[key] = Lowered(use, steps, empty_outputs)
         else:
             steps, empty_outputs = lowered.repeat(use)
         self._append(steps, where)

@@ -62,8 +62,8 @@ class _Layout:
         """Operand or Buffer in the arena -> [bytes, first step, last step that needs it]."""
         ranges: dict[Any, list[int]] = {}
         elsewhere: set[Any] = set()
-        size = self._schedule.size
-        for number, references in enumerate(self._references):
+        sizes = self._schedule.sizes
+        for number, references in enumerate(watched(self._references)):
             for root in references[1::3]:
                 span = ranges.get(root)
                 if span is not None:
@@ -71,7 +71,7 @@ class _Layout:
                 elif root in elsewhere:
                     continue
                 elif self._is_in_arena(root):
-                    ranges[root] = [size(root), number, number]
+                    ranges[root] = [sizes[root], number, number]
                 else:
                     elsewhere.add(root)
         # A value from before a loop that the loop reads must stay alive until the loop ends.
@@ -135,38 +135,35 @@ class _Layout:
                 span[2] = self._regions[span[2]][1]
 
     def _program(self, arena: dict[Any, int], arena_bytes: int) -> Program:
-        head: list[bytes] = []
-        blocks: list[bytes] = []
-        patches: list[bytes] = []
-        slots: dict[Any, tuple[int, int]] = {}
         word = STEP_WORDS * len(self._steps)
+        template = bytearray(8 * (word + sum([each.step.record.words for each in self._steps])))
+        words = memoryview(template).cast("q")
+        patches: list[int] = []
+        slots: dict[Any, tuple[int, int]] = {}
         for number, scheduled in enumerate(watched(self._steps)):
             step, first = scheduled.step, STEP_WORDS * number
-            values = [*step.record.values(step.fields)]
-            for at, _ in step.record.addresses:
-                values[at] = 0
-            patched: list[int] = []
+            step.record.store_numbers(template, 8 * word, step.fields)
             references = iter(self._references[number])
             for at, root, offset in zip(references, references, references, strict=True):
                 slot = slots.get(root)
                 if slot is None:
                     slot = slots[root] = self._slot(root, arena)
                 if slot[0] == FIXED:
-                    values[at] = slot[1] + offset
+                    words[word + at] = slot[1] + offset
                     self._fixed.append((word + at, root, offset))
                 else:
-                    patched += word + at, slot[0], slot[1] + offset
-            blocks.append(step.record.pack(*values))
-            kernel = self._library.address(step.kernel)
+                    patches += word + at, slot[0], slot[1] + offset
+            words[first] = self._library.address(step.kernel)
             self._fixed.append((first, step.kernel, 0))
-            head.append(pack("<5q", kernel, 0, step.tiles, scheduled.branch_offset, scheduled.link))
-            patched += first + 1, SLOT_WORDS, 8 * word
-            patches.append(pack(f"<{len(patched)}q", *patched))
+            words[first + 2] = step.tiles
+            words[first + 3] = scheduled.branch_offset
+            words[first + 4] = scheduled.link
+            patches += first + 1, SLOT_WORDS, 8 * word
             word += step.record.words
         return Program(
             self._library,
-            b"".join(head) + b"".join(blocks),
-            b"".join(patches),
+            bytes(template),
+            pack(f"<{len(patches)}q", *patches),
             arena_bytes,
             FIRST_ARGUMENT_SLOT + len(self._operands.slots),
             [(scheduled.where, scheduled.step) for scheduled in self._steps],

@@ -32,10 +32,10 @@ _attributes = attrgetter(*KEYED)
 class Use:
     """An operation with the operands and values that lowering reads.
 
-    key: all that it reads of them. tensors: the operands that steps may name.
+    tensors: the operands that steps may name.
     """
 
-    __slots__ = ("_inputs", "_item", "_match", "_sources", "key", "outputs", "tensors")
+    __slots__ = ("_inputs", "_item", "_match", "_sources", "outputs", "tensors")
 
     def __init__(self, item: Operation, match: Match, operands: OperandTable) -> None:
         self._item, self._match = item, match
@@ -44,12 +44,9 @@ class Use:
         inputs: list[Any] = []
         sources: dict[int, BoundOperand] = {}
         tensors: list[BoundOperand] = []
-        key: list[Any] = [match]
         for at, index in enumerate(item.inputs):
             if at in values:
-                value = None if is_omitted(index) else contents(index)
-                inputs.append(value)
-                key.append(value)
+                inputs.append(None if is_omitted(index) else contents(index))
                 if has_sources:
                     sources[at] = source = bound(index)
                     tensors.append(source)
@@ -59,20 +56,26 @@ class Use:
                 operand = bound(index)
                 inputs.append(operand)
                 tensors.append(operand)
-                key.append(at)  # tells which inputs are omitted
         self._inputs, self._sources = inputs, sources
         self.outputs = outputs = [bound(index) for index in item.outputs]
-        tensors += outputs
-        key += map(_attributes, tensors)
+        self.tensors = tensors + outputs
+
+    def key(self) -> tuple[Any, ...]:
+        """All that lowering can read of the operation."""
+        tensors = self.tensors
+        key: list[Any] = [self._match, *map(_attributes, tensors)]
+        for at, value in enumerate(self._inputs):
+            # A number tells which inputs are omitted.
+            key.append(at if isinstance(value, BoundOperand) else value)
         indexes = [operand.index for operand in tensors]
-        if len(set(indexes)) < len(indexes):  # which of them are the same operand
-            key += map(indexes.index, indexes)
-        self.tensors, self.key = tensors, tuple(key)
+        if len(set(indexes)) < len(indexes):
+            key += map(indexes.index, indexes)  # which of them are the same operand
+        return tuple(key)
 
     def operation(self, base: int) -> BoundOperation:
         """The operation with its operands by name. base: as in `operations.bound_operation`."""
         item, match = self._item, self._match
-        inputs = self._inputs
+        inputs = [*self._inputs]
         for at in match.value_positions:
             if inputs[at] is not None:
                 inputs[at] = inputs[at].decoded()

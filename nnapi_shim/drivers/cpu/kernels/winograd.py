@@ -6,7 +6,7 @@ their products m (4x4) ->  A'm A: m0 + m1 + m2, m1 - m2 - m3; all four outputs c
                            once, so that the bias is added there
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,11 @@ from numba import types
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
-from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits, emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
-from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, Builder, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, long, vector
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -35,24 +35,6 @@ FAR = 2 << 20
 """Bytes of a packed panel that the second-level cache does not keep."""
 
 run_tile = tile(TILING, float32(), ROWS)
-
-
-def emits_outlined(name: str, signature: Any) -> Callable[[Callable[..., None]], Any]:
-    """As `emits`, for a function without a result that the compiler does not inline."""
-
-    def register(emit: Callable[..., None]) -> Any:
-        @emits(signature)
-        def call(builder: Builder, *arguments: Any) -> None:
-            function, is_new = builder.outlined(name, [value.type for value in arguments])
-            if is_new:
-                inner = Builder(function.append_basic_block("entry"))
-                emit(inner, *function.args)
-                inner.ret_void()
-            builder.call(function, arguments)
-
-        return call
-
-    return register
 
 
 def input_transform(add: Any, less: Any, grid: Sequence[Sequence[Any]]) -> list[Any]:

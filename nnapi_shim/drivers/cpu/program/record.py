@@ -4,7 +4,7 @@ A record is a sequence of 8-byte words, one per field, so that an address can be
 number. Records are declared next to the lowering that fills them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from struct import Struct
 
@@ -48,7 +48,10 @@ class Space:
 class Record:
     """Field names and kinds in order (ADDRESS, INT64, FLOAT32, FLOAT64); the iteration space."""
 
-    __slots__ = ("_pack", "addresses", "fields", "space", "unpack", "values", "words")
+    __slots__ = (
+        *("_numbers", "_pack", "_store"),
+        *("addresses", "fields", "space", "unpack", "values", "words"),
+    )
 
     def __init__(self, fields: dict[str, str], space: str = Space.WHOLE) -> None:
         self.fields = fields
@@ -56,10 +59,11 @@ class Record:
         layout = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values()))
         self._pack, self.unpack = layout.pack, layout.unpack
         self.words = len(fields)
-        self.values: Callable[[dict[str, Any]], Sequence[Any]] = (
-            itemgetter(*fields) if self.words > 1 else lambda values: [values[n] for n in fields]
-        )
+        self.values = _in_order(fields)
         """Values by field name -> values in order."""
+        padded = ["8x" if kind == ADDRESS else _FORMATS[kind] for kind in fields.values()]
+        self._store = Struct("<" + "".join(padded)).pack_into
+        self._numbers = _in_order([name for name, kind in fields.items() if kind != ADDRESS])
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
 
     def pack(self, *values: Any) -> bytes:
@@ -69,6 +73,21 @@ class Record:
         except OverflowError:
             kinds = self.fields.values()
             return self._pack(*map(_in_range, values, kinds))
+
+    def store_numbers(self, words: bytearray, at: int, values: dict[str, Any]) -> None:
+        """Write a record from byte `at` on, with 0 for each address; clamps as `pack` does."""
+        numbers = self._numbers(values)
+        try:
+            self._store(words, at, *numbers)
+        except OverflowError:
+            kinds = [kind for kind in self.fields.values() if kind != ADDRESS]
+            self._store(words, at, *map(_in_range, numbers, kinds))
+
+
+def _in_order(names: Collection[str]) -> Callable[[dict[str, Any]], Sequence[Any]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: [values[name] for name in names]
 
 
 def _in_range(value: Any, kind: str) -> Any:

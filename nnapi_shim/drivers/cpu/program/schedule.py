@@ -50,6 +50,21 @@ class Rewrite(NamedTuple):
     text: str
 
 
+class _Sizes(dict[Any, int]):
+    """Operand or Buffer -> its bytes; 0 for other memory. Computed when they are looked up."""
+
+    def __init__(self, operands: Operands) -> None:
+        self._operands = operands
+
+    def __missing__(self, root: Any) -> int:
+        if type(root) is int:
+            size = byte_size(self._operands.bound(root))
+        else:
+            size = root.length if type(root) is Buffer else 0
+        self[root] = size
+        return size
+
+
 class Schedule:
     """Steps, and the operands that they name.
 
@@ -73,7 +88,7 @@ class Schedule:
         self.rewrites: list[Rewrite] = []
         self.root = operands.root
         self._references: dict[Step, list[Any]] = {}
-        self._sizes: dict[Any, int] = {}
+        self.sizes = _Sizes(operands)
 
     def references(self, step: Step) -> list[Any]:
         """For each ADDRESS field that is not None, one after the other: its number, the operand,
@@ -105,15 +120,6 @@ class Schedule:
     def roots(self, step: Step) -> list[Any]:
         """The operands, Buffers and constants of `references`."""
         return self.references(step)[1::3]
-
-    def size(self, root: Any) -> int:
-        """Bytes of an operand or Buffer."""
-        size = self._sizes.get(root)
-        if size is None:
-            is_buffer = type(root) is Buffer
-            size = root.length if is_buffer else byte_size(self.operands.bound(root))
-            self._sizes[root] = size
-        return size
 
     def report(self, scheduled: ScheduledStep, text: str) -> None:
         """Record a change to a step by the current pass."""

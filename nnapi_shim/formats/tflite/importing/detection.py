@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.extras import install_command
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -33,7 +34,7 @@ class _Options:
         except ImportError as error:
             raise ImportError(
                 "TFLite_Detection_PostProcess needs the package flatbuffers; "
-                "`pip install 'nnapi_shim[tflite]'`"
+                f"`{install_command('tflite')}`"
             ) from error
         self._reader = flexbuffers
         try:

@@ -63,12 +63,11 @@ def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
     """Whether the steps of a chain have few tiles and at least MIN_BYTES of operands."""
     if steps[0].step.tiles > MAX_TILES:
         return False
-    roots = {root for scheduled in steps for root in schedule.roots(scheduled.step)}
-    total = 0
-    for root in roots:
-        if type(root) is int or type(root) is Buffer:
-            total += schedule.size(root)
-    return total >= MIN_BYTES
+    roots = [root for scheduled in watched(steps) for root in schedule.roots(scheduled.step)]
+    size_of = schedule.sizes.__getitem__
+    if sum(map(size_of, roots)) < MIN_BYTES:  # even if some are the same
+        return False
+    return sum(map(size_of, set(roots))) >= MIN_BYTES
 
 
 _Groups = list[list[_Unit]]
@@ -88,7 +87,7 @@ def run_parallel(schedule: Schedule) -> None:
         return
     slots, kept = schedule.operands.slots, schedule.kept
     sizes = {
-        root: 0 if root in slots else schedule.size(root)
+        root: 0 if root in slots else schedule.sizes[root]
         for unit in units
         for root in unit.reads | unit.writes
     }
