@@ -67,7 +67,9 @@ def session(content: bytes, folder: str | None, first: str, *, is_run: bool = Tr
         options.intra_op_num_threads = 1
         options.graph_optimization_level = package.GraphOptimizationLevel.ORT_DISABLE_ALL
     with _refusing(first):
-        return package.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        return package.InferenceSession(
+            content, options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )
 
 
 def output_types(opened: Any) -> dict[str, Argument]:
