@@ -68,8 +68,14 @@ def setup(app: Any) -> None:
     """
     app.connect("autodoc-process-docstring", _restructure)
     app.connect("autodoc-process-signature", _named)
+    app.connect("autodoc-process-bases", _tuples)
     app.connect("source-read", lambda _, name, source: _turn(source, Path(name).parent))
     app.connect("include-read", lambda _, path, parent, source: _turn(source, Path("..")))
+
+
+def _tuples(app: Any, name: str, item: Any, options: Any, bases: list[Any]) -> None:
+    """The base of named tuples (`hints.NamedTuple`) is one of their implementation."""
+    bases[:] = [tuple if base.__name__ == "_Named" else base for base in bases]
 
 
 def _restructure(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
