@@ -136,9 +136,9 @@ class Sources:
 
     def citation(self) -> str:
         """CITATION.cff has the required fields, and those that pyproject.toml has, too."""
-        import yaml
-
-        fields = yaml.safe_load(self._text("CITATION.cff"))
+        text = self._text("CITATION.cff")
+        fields: dict[str, Any] = dict(re.findall(r"^([\w-]+): *(\S.*)$", text, re.M))
+        fields["authors"] = [{"name": name} for name in re.findall(r"^ *- name: (.+)$", text, re.M)]
         lacking = [
             name
             for name in (

@@ -396,8 +396,9 @@ _KEYWORDS = ("self", "out", "intermediates")
 
 
 def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
-    """A unique name for each argument that is no keyword of `run`."""
+    """A unique name for each argument; of inputs, one that is no keyword of `run`."""
+    keywords = _KEYWORDS if role == "input" else ()
     return tuple(
-        name if name and names.count(name) == 1 and name not in _KEYWORDS else f"{role}_{position}"
+        name if name and names.count(name) == 1 and name not in keywords else f"{role}_{position}"
         for position, name in enumerate(names)
     )

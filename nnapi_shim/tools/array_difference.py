@@ -65,9 +65,14 @@ class Difference:
 
 
 def difference(
-    a: Array, b: Array, type: OperandType, scale: float, tolerance: Tolerance
+    a: Array,
+    b: Array,
+    type: OperandType,
+    scale: float,
+    tolerance: Tolerance,
+    zero_point: int = 0,
 ) -> Difference:
-    """Compare two arrays. type, scale: those of their operand."""
+    """Compare two arrays. type, scale, zero_point: those of their operand."""
     if a.shape != b.shape:
         problem = f"dimensions {list(a.shape)} and {list(b.shape)}"
         return Difference(
@@ -99,8 +104,8 @@ def difference(
         _ulps(a, b, same) if a.dtype.kind == "f" else None,
         int(error.max()) if is_quantized else None,
         at if error[at] else None,
-        float(wide_a[at] * unit) if error[at] else None,
-        float(wide_b[at] * unit) if error[at] else None,
+        float((wide_a[at] - zero_point) * unit) if error[at] else None,
+        float((wide_b[at] - zero_point) * unit) if error[at] else None,
         bool(np.any(beyond)),
     )
 

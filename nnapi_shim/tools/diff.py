@@ -211,6 +211,7 @@ def _compared(
 ) -> OperandDiff:
     """The difference of the two values of an output; none if there is a problem."""
     scale = scales[operand.index]
+    of_operand = operand.type, scale, tolerance, operand.zero_point
     return OperandDiff(
         view.number,
         view.name,
@@ -218,6 +219,6 @@ def _compared(
         operand_info(operand),
         scale,
         operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
-        None if problem else difference(values[0], values[1], operand.type, scale, tolerance),
+        None if problem else difference(values[0], values[1], *of_operand),
         problem,
     )

@@ -78,6 +78,12 @@ def quantization_error(
     Raises BAD_DATA for models whose inputs differ, or without equal operations.
     """
     model, other = model_of(source), model_of(float_source)
+    if _is_quantized(other) and not _is_quantized(model):
+        raise bad_data(
+            f"{name_of(source)} has no quantized operand; the quantized model comes first, its "
+            "float model after --float",
+            "tool.quantization.not-quantized",
+        )
     on_model, on_other = Compilation(model, device), Compilation(other, device)
     shapes = [[a.dimensions for a in each.inputs] for each in (on_model, on_other)]
     if shapes[0] != shapes[1]:
@@ -116,6 +122,11 @@ def quantization_error(
         unmatched,
         other_unmatched,
     )
+
+
+def _is_quantized(model: Model) -> bool:
+    """Whether the model has a quantized operand."""
+    return any(operand.type in QUANTIZED_RANGE for operand in model.finished.main.operands)
 
 
 def _matched(

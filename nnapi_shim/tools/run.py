@@ -224,7 +224,9 @@ def _difference(
     array: Array, expected: Array, argument: Argument, tolerance: Tolerance
 ) -> Difference:
     same_type = expected.astype(array.dtype) if expected.dtype != array.dtype else expected
-    return difference(array, same_type, argument.type, argument.scale, tolerance)
+    return difference(
+        array, same_type, argument.type, argument.scale, tolerance, argument.zero_point
+    )
 
 
 def _top(values: Array, best: int | None, labels: Sequence[str] | None) -> tuple[Class, ...]:

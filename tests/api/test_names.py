@@ -145,5 +145,5 @@ def test_names_that_are_keywords_of_run(name: str) -> None:
         x = model.input("TENSOR_FLOAT32", [2], name=name)
         model.outputs(model.relu(x, name=name))
     compilation = model.compile("nnapi-cpu")
-    assert (compilation.input_names, compilation.output_names) == (("input_0",), ("output_0",))
+    assert (compilation.input_names, compilation.output_names) == (("input_0",), (name,))
     assert compilation.run(input_0=[-1, 2]).tolist() == [0, 2]

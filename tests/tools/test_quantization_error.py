@@ -77,3 +77,8 @@ def test_models_that_cannot_be_compared() -> None:
         other.outputs(other.neg(other.input("TENSOR_FLOAT32", [1, 6])))
     with pytest.raises(NnapiError, match="no operation"):
         quantization_error(quantized_model(), other)
+
+
+def test_the_models_in_the_wrong_order() -> None:
+    with pytest.raises(NnapiError, match="has no quantized operand; the quantized model comes"):
+        quantization_error(float_model(), quantized_model())

@@ -73,10 +73,12 @@ def _size(item: Argument, shapes: Shapes, least: int) -> tuple[int, ...]:
             "import.onnx.shapes.open",
         )
     if not all(isinstance(size, int) and least <= size < 2**31 for size in item.shape):
-        example = ", ".join(str(size if isinstance(size, int) else 1) for size in item.shape)
+        sizes = tuple(size if isinstance(size, int) else 1 for size in item.shape)
+        joined = ",".join(map(str, sizes))
         raise bad_data(
             f"input {name!r} has the dimensions {_shown(item)}, of which not all are known sizes; "
-            f"load(path, shapes={{{name!r}: ({example},)}}) states them",
+            f"load(path, shapes={{{name!r}: {sizes}}}) states them, on the command line "
+            f"FILE@{name}={joined}",
             "import.onnx.shapes.open",
         )
     return tuple(int(size) for size in item.shape)

@@ -237,7 +237,9 @@ OPEN = file(
 
 
 def test_open_dimensions() -> None:
-    with pytest.raises(NnapiError, match=r"\[batch, 3, 3\].*shapes=\{'x': \(1, 3, 3,\)\}"):
+    with pytest.raises(
+        NnapiError, match=r"\[batch, 3, 3\].*shapes=\{'x': \(1, 3, 3\)\}.*FILE@x=1,3,3"
+    ):
         loaded(OPEN, None)
     model = loaded(OPEN, None, {"x": (2, 3, 3)})
     x = np.ones((2, 3, 3), np.float32)

@@ -276,7 +276,7 @@ def test_open_dimensions(tmp_path: Path) -> None:
             [OUT],
         )
     )
-    with pytest.raises(NnapiError, match=r"\[batch, 3\].*shapes=\{'x': \(1, 3,\)\}"):
+    with pytest.raises(NnapiError, match=r"\[batch, 3\].*shapes=\{'x': \(1, 3\)\}"):
         nnapi_shim.load(path, partial=True)
     model = nnapi_shim.load(path, partial=True, shapes={"x": (2, 3)})
     np.testing.assert_allclose(model.compile("nnapi-cpu").run(X), np.exp(np.arctan(X)), 1e-5)
