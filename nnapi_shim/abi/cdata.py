@@ -30,7 +30,7 @@ def not_null(**pointers: int) -> None:
     if missing:
         raise unexpected_null(
             f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} NULL; "
-            "only a free function takes NULL here",
+            "NULL is not allowed here",
             "argument.null",
         )
 

@@ -29,9 +29,9 @@ from nnapi_shim.drivers.cpu.kernels.winograd import (
     row_address,
     write_four,
 )
+from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.winograd import POINTS
 from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
-    HEAD_BYTES,
     PACK_WINOGRAD_Q8,
     WINOGRAD_Q8,
 )
@@ -183,8 +183,8 @@ def winograd_q8(a, number, deadline):
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             column = panel * COLUMNS
             width = min(COLUMNS, columns - column)
-            head = a.filter + column * (HEAD_BYTES + POINTS * (2 * a.depth + 4))
-            multiply_points(a, rows, count, head + width * HEAD_BYTES, width, sums)
+            head = a.filter + column * (QUANTIZED_HEAD_BYTES + POINTS * (2 * a.depth + 4))
+            multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
             for n in range(count):
                 image, at = divmod(first + n, across * down)
                 h, w = at // across * 2, at % across * 2
@@ -207,10 +207,14 @@ def pack_winograd_q8(a, panel, deadline):
     """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
     depth, first = a.depth, panel * a.width
     width = min(a.width, a.columns - first)
-    head = a.output + first * (HEAD_BYTES + POINTS * (2 * depth + 4))
+    head = a.output + first * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4))
     matrix = width * (depth + 2)
     bias, multipliers = i32(a.bias), f64(a.multipliers)
-    sums, output, words = i32(head), i16(head + width * HEAD_BYTES), i32(head + width * HEAD_BYTES)
+    sums, output, words = (
+        i32(head),
+        i16(head + width * QUANTIZED_HEAD_BYTES),
+        i32(head + width * QUANTIZED_HEAD_BYTES),
+    )
     for n in range(width):
         sums[n] = bias[first + n]
         write_column(head + 4 * width, width, n, multipliers[first + n], a.zero_point)

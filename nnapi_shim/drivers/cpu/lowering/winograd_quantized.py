@@ -8,9 +8,8 @@ result fits int32; larger depths are multiplied directly.
 """
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
-from nnapi_shim.drivers.cpu.lowering.packing import multipliers
+from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES, multipliers
 from nnapi_shim.drivers.cpu.lowering.requantization import (
-    COLUMN_BYTES,
     FINISH,
     finish,
     float64s,
@@ -40,8 +39,6 @@ PACK_WINOGRAD_Q8 = record(
 """A tile is a panel: int32 biases and the requantization table, then 16 matrices of
 [1 + depth / 2, width] words, the first row of which is 0.
 """
-HEAD_BYTES = 4 + COLUMN_BYTES
-"""Bytes per column at the start of a panel."""
 BYTES = Elements(1, 2)
 
 
@@ -64,7 +61,7 @@ def winograd_quantized(
 ) -> list[Step]:
     """Transform and pack the filter, and multiply."""
     product, depth, columns = conv.product, conv.window.in_depth, conv.filter.dimensions[0]
-    filter = Buffer(columns * (HEAD_BYTES + POINTS * (2 * depth + 4)))
+    filter = Buffer(columns * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4)))
     flip, filter_zero = signed_zero(conv.filter)
     packing = Step(
         PACK_WINOGRAD_Q8,
