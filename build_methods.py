@@ -206,7 +206,11 @@ def _parameter(
         hint = "Float" if _is_real(declaration, name) else "Given"
     if default == "None":
         hint += " | None"
-    return Parameter(short, hint, default, ", ".join(part for part in (kinds, told) if part))
+    text = ", ".join(part for part in (kinds, told) if part)
+    if name in declaration.products:
+        factors = " and ".join(declaration.products[name])
+        text += f"; an integer array gets the product of the scales of {factors}"
+    return Parameter(short, hint, default, text)
 
 
 def _is_everywhere(declaration: Operation, name: str) -> bool:

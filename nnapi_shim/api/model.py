@@ -13,6 +13,7 @@ from nnapi_shim import log
 from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import elements, natural_type
+from nnapi_shim.api.bias import constant_scales, require_whole
 from nnapi_shim.api.calls import ModelCalls, require_name, sizes_of
 from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.methods import Methods
@@ -140,8 +141,9 @@ class Model(ModelCalls, Methods):
         values are known.
 
         inputs: operands; numbers and arrays, which become constants of the required type (a number
-            in place of a tensor one with one element, of the type of the other tensor); None for an
-            omitted input; finished models for IF and WHILE.
+            in place of a tensor one with one element, of the type of the other tensor; a quantized
+            bias gets the product of the scales of input and filter); None for an omitted input;
+            finished models for IF and WHILE.
         output: the type of the output, if the operation allows several (DEQUANTIZE).
         dimensions: of the output, if more is known than is inferred from the inputs.
         scale, zero_point: of the quantized outputs, if the operation does not determine them.
@@ -166,8 +168,9 @@ class Model(ModelCalls, Methods):
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
                 plain = with_tensors(declaration_of(kind), plain, output_count)
+                require_whole(declaration_of(kind), plain)
                 use = chosen_use(declaration_of(kind), plain, output_type, output_count)
-                operands = list(map(self._input, plain, use.inputs))
+                operands = list(map(self._input, plain, use.inputs, constant_scales(use, plain)))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
             raise self.runtime.named(_with_operand(error, inputs).at(kind.name)) from None
@@ -196,11 +199,11 @@ class Model(ModelCalls, Methods):
             raise wrong_type("an output", operands[0], expected)
         self.identify_inputs_and_outputs(self._inputs, operands)
 
-    def _input(self, value: Input, type: OperandType) -> Operand:
+    def _input(self, value: Input, type: OperandType, scale: float = 0.0) -> Operand:
         if isinstance(value, Operand):
             return value
         if value is not None:
-            return self.constant(value, type)
+            return self.constant(value, type, scale)
         scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these types need a scale
         # SQUEEZE checks the rank of its axes even if there are none.
         operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
