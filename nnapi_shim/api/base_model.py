@@ -149,6 +149,10 @@ class WholeModel:
         savers.save(self, path, overwrite)
 
 
+class ModelParts:
+    """Parts that run in sequence, each with a Model of its own or none: PartialModel."""
+
+
 def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) -> WholeModel:
     return kind.restored(state, carried)
 
@@ -156,7 +160,10 @@ def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) 
 def require_model(model: object) -> WholeModel:
     """The model; raises TypeError for anything else."""
     if not isinstance(model, WholeModel):
-        is_path = isinstance(model, str | PathLike)
-        hint = "; nnapi_shim.load reads a file" if is_path else ""
+        hint = ""
+        if isinstance(model, str | PathLike):
+            hint = "; nnapi_shim.load reads a file"
+        elif isinstance(model, ModelParts):
+            hint = f"; {type(model).__name__}.compile() compiles this one"
         raise wrong_type("model", model, f"a nnapi_shim.Model{hint}")
     return model
