@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim import log
-from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import elements, natural_type
 from nnapi_shim.api.bias import constant_scales, require_whole
@@ -28,6 +27,7 @@ from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
 from nnapi_shim.operations import operation as declaration_of
 
 if TYPE_CHECKING:
+    from nnapi_shim.api import pickling
     from nnapi_shim.api.compilation import Compilation
     from nnapi_shim.api.devices import Choice
 
@@ -160,6 +160,8 @@ class Model(ModelCalls, Methods):
                 self._index(item)
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
+                from nnapi_shim.api import control_flow
+
                 operands = list(map(self._any_input, inputs))
                 models = [item.alone for item in inputs if isinstance(item, Model)]
                 outputs = control_flow.results(kind, models, output_count)
@@ -236,6 +238,8 @@ class Model(ModelCalls, Methods):
     @classmethod
     def restored(cls, state: pickling.State, carried: Carrying) -> Model:
         """A finished model from its pickled state."""
+        from nnapi_shim.api import pickling
+
         model = cls.__new__(cls)
         Model.__init__(model)
         item = model._model = pickling.restored(state)
