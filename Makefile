@@ -186,7 +186,7 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 	$(PY) -m tests.formats.onnx $(OPERATIONS)
 	$(PY) -m tests.formats.onnx.returning
 
-# The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
+# The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again
 	$(PY) docs/write_pictures.py
 
