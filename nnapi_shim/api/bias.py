@@ -13,31 +13,29 @@ def constant_scales(use: Use, inputs: Sequence[Input]) -> list[float]:
     """The scale of each input that becomes a constant: of a quantized bias, that of the input times
     that of the filter, which is 0 for a filter with a scale per channel; 0 for the others.
     """
-    return [
-        _product(use.match.operation, use.match.input_names, name, inputs)
-        for name in use.match.input_names
-    ]
+    scales, names = [0.0] * len(inputs), use.match.input_names
+    for name, factors in use.match.operation.products.items():
+        if name in names:
+            scales[names.index(name)] = _product(names, factors, inputs)
+    return scales
 
 
 def require_whole(declaration: Operation, inputs: Sequence[Input]) -> None:
     """Raises BAD_DATA for a bias of floats in an operation on quantized tensors."""
-    for accepted in declaration.forms if declaration.products else ():
-        names = accepted.inputs.spread(len(inputs)) or ()
-        for name, value in zip(names, inputs, strict=False):
-            scale = _product(declaration, names, name, inputs)
-            if scale and _is_float(value):
-                elements(value, T.TENSOR_INT32, scale)  # type: ignore[arg-type]
+    for name, factors in declaration.products.items():
+        for accepted in declaration.forms:
+            names = accepted.inputs.spread(len(inputs)) or ()
+            value = inputs[names.index(name)] if name in names else None
+            if isinstance(value, Operand | None):
+                continue
+            scale = _product(names, factors, inputs)
+            if scale and natural_type(value) is T.TENSOR_FLOAT32:
+                elements(value, T.TENSOR_INT32, scale)
 
 
-def _product(
-    declaration: Operation, names: Sequence[str], name: str, inputs: Sequence[Input]
-) -> float:
-    scale = float(name in declaration.products)
-    for factor in declaration.products.get(name, ()):
+def _product(names: Sequence[str], factors: Sequence[str], inputs: Sequence[Input]) -> float:
+    scale = 1.0
+    for factor in factors:
         operand = inputs[names.index(factor)]
         scale *= operand.scale if isinstance(operand, Operand) else 0.0
     return scale
-
-
-def _is_float(value: Input) -> bool:
-    return not isinstance(value, Operand | None) and natural_type(value) is T.TENSOR_FLOAT32

@@ -19,7 +19,7 @@ from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
-from nnapi_shim.api.signature import Input, chosen_use, results, with_tensors
+from nnapi_shim.api.signature import Input, results, use_of
 from nnapi_shim.api.types import DeclaredType, Sizes, Type
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
@@ -106,7 +106,9 @@ class Model(ModelCalls, Methods):
             TENSOR_QUANT8_SYMM_PER_CHANNEL), uint16 and int16 the 16-bit types.
         scales: one for each index of dimension `channel_dim`.
         """
-        if type is not None:
+        if isinstance(type, OperandType):
+            kind = type
+        elif type is not None:
             kind = operand_type(type, np.ndim(value) > 0)
         elif scales is not None:
             kind = OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL
@@ -169,9 +171,8 @@ class Model(ModelCalls, Methods):
                 plain = [item for item in inputs if not isinstance(item, Model)]
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
-                plain = with_tensors(declaration_of(kind), plain, output_count)
                 require_whole(declaration_of(kind), plain)
-                use = chosen_use(declaration_of(kind), plain, output_type, output_count)
+                use, plain = use_of(declaration_of(kind), plain, output_type, output_count)
                 operands = list(map(self._input, plain, use.inputs, constant_scales(use, plain)))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
