@@ -143,8 +143,8 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 
-bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers
-	$(VENV)-bench/bin/python tests/bench/bench.py
+bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PARTS="python start" chooses
+	$(VENV)-bench/bin/python tests/bench/bench.py $(PARTS)
 
 # Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK=, TIER= choose; PAGE=1
 # writes the page, JSON=FILE all figures.
