@@ -36,8 +36,8 @@ be freed, and a failed run counts as a run: an execution that is not reusable ca
 Constructors store the new object through their last parameter, or NULL when they fail. Free
 functions accept NULL, and objects in any state.
 
-Calls with different objects may run at the same time. The entry *Threads* of an object
-says which calls with the same object may; a function to which another rule applies has its own entry.
+Calls with different objects may run at the same time. The entry *Threads* of an object says which
+calls with the same object may; a function to which another rule applies has its own entry.
 
 Each function lists the rules by which it can refuse a call, with a link to their
 [messages](rules.md). All functions can also return `OUT_OF_MEMORY`, and `OP_FAILED` if the library
