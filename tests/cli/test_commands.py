@@ -109,7 +109,9 @@ def test_labels(command: Command, tmp_path: Path) -> None:
 
 def test_diff_tells_by_its_exit_code(command: Command) -> None:
     words = ("diff", CONV, "--device", "nnapi-cpu", "--device", "nnapi-reference")
-    assert "within the tolerance" in command.succeeds(*words).out
+    text = command.succeeds(*words).out
+    assert "within the tolerance" in text
+    assert "the inputs are random" in text
     outcome = command(*words, "--atol", 0, "--rtol", 0)
     assert outcome.code == 1
     assert "the first that differs: CONV_2D (operation 0), output; most at [0, " in outcome.out
@@ -347,12 +349,16 @@ def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
     assert "is no executable file" in outcome.err
 
 
-def test_quantization_error(command: Command) -> None:
+def test_quantization_error(command: Command, tmp_path: Path) -> None:
     models = "tests.tools.test_quantization_error"
     words = (f"{models}:quantized_model", "--float", f"{models}:float_model")
     found = command.succeeds("diff", *words, "--json").json
     assert [item["name"] for item in found["operations"]] == ["MUL", "RELU1"]
     text = command.succeeds("diff", *words).out
     assert "SQNR" in text and "product" in text
+    assert "the inputs are random" in text
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((1, 6), np.float32))
+    assert "random" not in command.succeeds("diff", *words, "-i", path).out
     line = command.refuses("diff", *words, "--device", "nnapi-cpu,nnapi-reference")
     assert "--float" in line
