@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from nnapi_shim.extras import install_command
+from nnapi_shim.tools.machine import Peaks
 from tests.cli.command import Command
 
 CONV = "tests.tools.models:conv_log_softmax"
@@ -187,6 +188,18 @@ def test_profile_units(command: Command) -> None:
     text = command.succeeds("profile", CONV, *words).out
     assert "GFLOP/s" in text
     assert "GOP/s" not in text
+
+
+def test_more_than_a_peak(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e3, 1e3, 1e3, 2.5))
+    text = command.succeeds("profile", CONV, *NO_TIME).out
+    assert "peaks of this machine, at a load of 2.50: " in text
+    assert text.count("> 100%") == 3
+    assert "more than 100% of a peak is no figure to trust" in text
+    monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e15, 1e15, 1e15))
+    text = command.succeeds("profile", CONV, *NO_TIME).out
+    assert "> 100%" not in text and "no figure" not in text
+    assert "peaks of this machine: " in text
 
 
 def test_convert(command: Command, tmp_path: Path) -> None:
