@@ -154,7 +154,8 @@ def test_bench_in_turns_with_a_peer(command: Command) -> None:
     """A few rounds show no difference."""
     pytest.importorskip("ai_edge_litert")
     out = command.succeeds("bench", CONV, *NO_TIME, "--peer", "litert", "--kernel-threads", 1).out
-    assert "1 kernel thread: litert: no difference that this run can show: ratio" in out
+    wanted = "no difference that this run can show (2 rounds; a verdict needs 4): ratio"
+    assert f"1 kernel thread: litert: {wanted}" in out
     assert "tier " in out
 
 
@@ -175,11 +176,25 @@ def test_bench_samples_and_earlier_runs(command: Command, tmp_path: Path) -> Non
     before.write_text(command.succeeds(*words, "--json").out)
     assert "samples" not in before.read_text()
     text = command.succeeds("bench", before, "--against", before).out
-    assert "no difference that this run can show" in text
-    found = command.succeeds(*words, "--against", before, "--json").json
+    assert text.endswith("no difference that this run can show\n")
+    after = tmp_path / "after.json"
+    assert command.succeeds(*words, "--against", before, "--json", after).out == ""
+    found = json.loads(after.read_text())
     assert found["changes"][0]["kernel_threads"] == 1
+    assert found["results"][0]["latency"]["runs"] == 8
+    command.succeeds("bench", after, "--against", before)
     line = command.refuses("bench", QUANTIZED, "--against", __file__)
     assert "is no result of a benchmark" in line
+    assert f"> {__file__}" not in line and f"--json {__file__}" not in line
+
+
+def test_too_few_rounds_for_a_verdict(command: Command, tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
+    words = ("bench", QUANTIZED, "--runs", 3, "--kernel-threads", 1)
+    command.succeeds(*words, "--json", before)
+    text = command.succeeds(*words, "--against", before).out
+    assert text.endswith("no difference that this run can show (3 rounds; a verdict needs 4)\n")
+    assert command.succeeds(*words, "--against", before, "--json").json["changes"][0]["rounds"] == 3
 
 
 def test_profile_units(command: Command) -> None:
