@@ -86,7 +86,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except usage_error as error:  # a missing, unknown or invalid argument
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else NAME
-        message = error.format_message().rstrip(".")
+        message = error.format_message().removeprefix("Invalid value: ").rstrip(".")
         return _refused(f"{message}; see `{command} --help`")
     return result if isinstance(result, int) else 0
 

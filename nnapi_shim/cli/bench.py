@@ -26,6 +26,7 @@ from nnapi_shim.cli.output import (
     write_data,
     write_table,
 )
+from nnapi_shim.cli.unused import is_saved_run
 from nnapi_shim.units import count, duration, rate, rounded, size
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def bench(
 
     require_json(as_json, force)
     earlier = None if before is None else saved(before)
-    if earlier is not None and Path(model).suffix == ".json":
+    if earlier is not None and is_saved_run(model):
         present(against(earlier, saved(model)), as_json, force, _show_change)
         return
     require_drawable(picture, force)
