@@ -84,7 +84,10 @@ def test_run_with_a_picture(command: Command, tmp_path: Path) -> None:
     Image.fromarray(np.full((9, 8, 3), 100, np.uint8)).save(path)
     line = command.refuses("run", CONV, "-i", path)
     assert "is 8 x 9; the input is 8 x 8 (width x height), and --resize scales pictures" in line
-    command.succeeds("run", CONV, "-i", path, "--resize")
+    text = command.succeeds("run", CONV, "-i", path, "--resize").out
+    assert f"{path} scaled from 8 x 9 to 8 x 8 (width x height) with a bilinear filter" in text
+    Image.fromarray(np.full((8, 8, 3), 100, np.uint8)).save(path)
+    assert "scaled" not in command.succeeds("run", CONV, "-i", path, "--resize").out
 
 
 def test_labels(command: Command, tmp_path: Path) -> None:
@@ -345,6 +348,36 @@ def test_classes_without_labels(command: Command, tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[-6:]] == ["class", "4", "7", "1", "9", "8"]
     assert lines[-6].split() == ["class", "score"]
     assert "class" not in command.succeeds(*words, "--top", 0).out
+
+
+DETECTION = """
+import numpy as np
+import nnapi_shim
+with nnapi_shim.Model() as model:
+    x = model.input("TENSOR_FLOAT32", [1, 10])
+    boxes = model.reshape(x, np.int32([1, 5, 2]), name="boxes")
+    model.outputs(boxes, model.softmax(x, name="scores"), model.argmax(x, 1, name="best"))
+"""
+
+
+def test_several_outputs_are_no_classes(command: Command, tmp_path: Path) -> None:
+    """Unless they are asked for; each output is printed below its name."""
+    model = tmp_path / "model.py"
+    model.write_text(DETECTION)
+    lines = command.succeeds("run", model).out.splitlines()[2:]
+    assert [line.split()[1] for line in lines[::3]] == ["boxes:", "scores:", "best:"]
+    assert "class" not in "".join(lines)
+    lines = command.succeeds("run", model, "--top", 2).out.splitlines()[2:]
+    assert [line.split()[0] for line in lines[3:8]] == ["output", "from", "class", "9", "5"]
+    labels = tmp_path / "labels.txt"
+    labels.write_text("\n".join("abcdefghij"))
+    outputs = command.succeeds("run", model, "--labels", labels, "--json").json["outputs"]
+    assert [len(item["top"]) for item in outputs] == [0, 5, 0]
+    assert outputs[1]["top"][0]["label"] == "j"
+    labels.write_text("a\nb\n")
+    assert "2 labels given; the model has 10" in command.refuses("run", model, "--labels", labels)
+    line = command.refuses("run", QUANTIZED, "--top", 3)
+    assert line == "no output is a row of scores; labels and a number of classes need one"
 
 
 def test_json_into_a_file(command: Command, tmp_path: Path) -> None:
