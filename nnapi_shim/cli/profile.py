@@ -21,6 +21,7 @@ from nnapi_shim.cli.output import (
     present,
     progress,
     require_json,
+    require_suffix,
     write,
     write_table,
 )
@@ -70,6 +71,7 @@ def profile(
     from nnapi_shim.tools.inputs import Picture
     from nnapi_shim.tools.profile import profile as find
 
+    require_suffix(trace, ".json")
     if trace is not None:
         require_free(trace, force)
     require_json(as_json, force)

@@ -18,7 +18,7 @@ from nnapi_shim.cli.arguments import (
     StepTolerance,
     names,
 )
-from nnapi_shim.cli.output import AsJson, present, require_json, write, write_table
+from nnapi_shim.cli.output import AsJson, present, require_json, require_suffix, write, write_table
 from nnapi_shim.units import count, duration, number
 
 if TYPE_CHECKING:
@@ -102,9 +102,8 @@ def run(
 
     require_json(as_json, force)
     picture = Picture(resize, mean, std)
+    require_suffix(output, ".npz")
     if output is not None:
-        if output.suffix != ".npz":
-            raise typer.BadParameter(f"{output} does not end in .npz")
         require_free(output, force)
     result = compute(
         model,

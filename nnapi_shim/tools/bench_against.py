@@ -50,8 +50,11 @@ class Against(Report):
 
 def saved(path: str | os.PathLike[str]) -> Saved:
     """The content of a file that `nnapi-shim bench --json` wrote; raises BAD_DATA for others."""
+    content = Path(path).read_bytes()
+    if not content:
+        raise bad_data(f"{os.fspath(path)} is empty", "file.empty")
     try:
-        data = json.loads(Path(path).read_bytes())
+        data = json.loads(content)
         for entry in data["results"]:
             float(entry["latency"]["p50"]), quartiles([*map(float, entry["rounds"])])
             int(entry["kernel_threads"])

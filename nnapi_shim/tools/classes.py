@@ -94,6 +94,8 @@ def read_labels(path: str | os.PathLike[str]) -> list[str]:
         ) from None
     while lines and not lines[-1].strip():
         lines.pop()
+    if not lines:
+        raise bad_data(f"{os.fspath(path)} is empty", "file.empty")
     words = [line.strip().split(None, 1) for line in lines]
     if all(word and word[0].rstrip(":,") == str(at) for at, word in enumerate(words)):
         return [word[1] if len(word) > 1 else "" for word in words]

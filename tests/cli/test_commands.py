@@ -140,6 +140,7 @@ def test_profile_writes_a_trace(command: Command, tmp_path: Path) -> None:
     assert path.exists()
     assert "nnapi-cpu" in text
     assert "there already" in command.refuses("profile", CONV, "--trace", path)
+    assert "a.txt does not end in .json" in command.refuses("profile", CONV, "--trace", "a.txt")
 
 
 def test_bench_numbers_of_threads(command: Command) -> None:
@@ -226,7 +227,9 @@ def test_convert(command: Command, tmp_path: Path) -> None:
     before = command.succeeds("run", CONV, "--json").json["outputs"][0]["values"]
     after = command.succeeds("run", path, "--json").json["outputs"][0]["values"]
     np.testing.assert_allclose(after, before, rtol=1e-6)
-    assert "there already" in command.refuses("convert", CONV, "-o", path)
+    assert command.refuses("convert", CONV, "-o", path) == (
+        f"{path} is there already; --force replaces it"
+    )
     assert "suffix" in command.refuses("convert", CONV, "-o", tmp_path / "model.xyz")
     assert sorted(tmp_path.iterdir()) == [path]
 
@@ -287,10 +290,23 @@ def test_an_input_from_stdin(
         ("a.json", b"[[1, 2], [3]]", "is no JSON with numbers"),
         ("a.json", b'["a"]', "not all of it is numbers"),
         ("a.json", b"[[300, 0, 0], [0, 0, 0]]", "numbers that TENSOR_QUANT8_ASYMM does not hold"),
-        ("a.csv", b"", "it is empty"),
+        ("a.csv", b"", "a.csv is empty"),
+        ("a.npy", b"", "a.npy is empty"),
+        ("a.json", b"", "a.json is empty"),
+        ("a.png", b"", "a.png is empty"),
+        ("a.csv", b"#\n", "it is empty"),
+        (
+            "a.bin",
+            b"",
+            "a.bin has 0 bytes; TENSOR_QUANT8_ASYMM[2, 3] takes 6 bytes, 6 elements of 1 byte",
+        ),
         ("a.csv", b"1,2\n3,x\n", "is no table of numbers"),
         ("a.csv", b"1,2\n3,4\n", "dimensions [2, 2]; the input has [2, 3]"),
-        ("a.bin", b"12345", "dimensions [5]; the input has [2, 3]"),
+        (
+            "a.bin",
+            b"12345",
+            "a.bin has 5 bytes; TENSOR_QUANT8_ASYMM[2, 3] takes 6 bytes, 6 elements of 1 byte",
+        ),
     ],
 )
 def test_bad_input_files(
@@ -304,7 +320,31 @@ def test_bad_input_files(
 def test_bytes_of_a_part_of_an_element(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
-    assert "has 5 bytes; the input is TENSOR_FLOAT32" in command.refuses("run", CONV, "-i", path)
+    line = command.refuses("run", CONV, "-i", path)
+    wanted = (
+        "a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 3] takes 768 bytes, 192 elements of 4 bytes"
+    )
+    assert wanted in line
+    line = command.refuses("run", CONV, "--expect", path)
+    assert line.endswith("a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 4] takes elements of 4 bytes")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("run {}.tflite", ".tflite is empty"),
+        ("explain {}.onnx", ".onnx is empty"),
+        ("run {}.py", ".py has no nnapi_shim.Model"),
+        (f"run {CONV} --labels {{}}.txt", ".txt is empty"),
+        (f"bench {CONV} --against {{}}.json", ".json is empty"),
+        ("replay {}.zip", ".zip is empty"),
+    ],
+)
+def test_empty_files(command: Command, tmp_path: Path, words: str, text: str) -> None:
+    for suffix in ("tflite", "onnx", "py", "txt", "json", "zip"):
+        (tmp_path / f"empty.{suffix}").touch()
+    line = command.refuses(*words.format(tmp_path / "empty").split())
+    assert line == f"{tmp_path / 'empty'}{text}"
 
 
 def test_expected_outputs(command: Command, tmp_path: Path) -> None:
