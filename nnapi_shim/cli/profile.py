@@ -159,7 +159,7 @@ def _row(item: "OperationProfile") -> tuple[object, ...]:
         _arithmetic(item),
         _giga(item.bytes_per_second),
         "> 100%" if nearest > 1 else percent(nearest or None),
-        item.bound,
+        "" if nearest > 1 else item.bound,
     )
 
 

@@ -214,6 +214,7 @@ def test_more_than_a_peak(command: Command, monkeypatch: pytest.MonkeyPatch) -> 
     text = command.succeeds("profile", CONV, *NO_TIME).out
     assert "peaks of this machine, at a load of 2.50: " in text
     assert text.count("> 100%") == 3
+    assert not text.split("> 100%", 1)[1].startswith("  ")  # no bound
     assert "more than 100% of a peak is no figure to trust" in text
     monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e15, 1e15, 1e15))
     text = command.succeeds("profile", CONV, *NO_TIME).out
