@@ -143,6 +143,8 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     models = {id(item): item for item in names.values() if isinstance(item, Model)}
     if len(models) == 1:
         return next(iter(models.values()))
+    if not models:
+        raise bad_data(f"{path} has no nnapi_shim.Model", "source.no-model")
     raise bad_data(
         f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses",
         "source.which-model",
