@@ -112,6 +112,7 @@ def repeating_a_twin(model):
             copy.index, copy.value = twin, operands.bound(index).value
         inputs, outputs = (tuple(map(twins.get, them)) for them in (item.inputs, item.outputs))
         self._lowered.clear()
+        self._kinds.forget()
         self._seen = Everything()
         try:
             LOWER(self, item._replace(inputs=inputs, outputs=outputs))
@@ -271,11 +272,11 @@ def is_model_output():
 
 
 def value():
-    """Constant weights may be packed as float16, others not."""
+    """Weights in the range of float16 are packed as float16, others not."""
     sketch = Sketch()
     size = int((MIN_BYTES // 4) ** 0.5)
-    weights = sketch.constant(F32, (size, size), bytes(4 * size * size))
-    for filter in (weights, sketch.input(F32, size, size)):
+    for weight in (0.5, 1e30):
+        filter = sketch.constant(F32, (size, size), pack("<f", weight) * size * size)
         inputs = [sketch.input(F32, 1, size), filter, sketch.input(F32, size), sketch.number(0)]
         sketch.apply(O.FULLY_CONNECTED, inputs, F32, 1, size)
     return sketch.model(relaxed=True)
@@ -299,6 +300,16 @@ def extension_data():
     return sketch.model()
 
 
+def is_constant():
+    """Constant weights are packed at compilation, others in a run."""
+    sketch = Sketch()
+    bias = sketch.constant(F32, (2,), bytes(8))
+    for filter in (sketch.input(F32, 2, 3), sketch.constant(F32, (2, 3), bytes(24))):
+        inputs = [sketch.input(F32, 9, 3), filter, bias, sketch.number(0)]
+        sketch.apply(O.FULLY_CONNECTED, inputs, F32, 9, 2)
+    return sketch.model()
+
+
 def same_operand():
     sketch = Sketch()
     x, y = sketch.input(F32, 3), sketch.input(F32, 3)
@@ -309,9 +320,13 @@ def same_operand():
 
 ATTRIBUTES = (dimensions, scale, zero_point, channel_quant, is_model_output, value)
 MUTATIONS = {
-    contents: ("else value)", "else None)"),
-    extension_data: ("else value)", "else value and value[:2])"),
-    same_operand: ("key += map(indexes.index, indexes)", "pass"),
+    contents: ("self._number(operands.contents(index))", "0"),
+    extension_data: (
+        "self._number(operands.contents(index))",
+        "self._number(operands.contents(index)[:2])",
+    ),
+    is_constant: ("self._number((is_constant, ", "self._number((None, "),
+    same_operand: ("key += [first.setdefault(index, at)", "first = [0"),
 }
 
 
