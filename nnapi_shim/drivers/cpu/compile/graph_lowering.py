@@ -77,8 +77,8 @@ class GraphLowering:
         """Key of an operation -> its steps."""
         self._kinds = Kinds(self.operands)
         self._seen: set[Any] = set()
-        """Types and dimensions of operations, and types that were repeated: only if one comes
-        again, keys are compared.
+        """Types and declared operands of operations, and types that were repeated: only if one
+        comes again, keys are compared.
         """
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""
@@ -200,10 +200,12 @@ class GraphLowering:
             self._lowered[key] = Lowered(use, steps, scheduled, empty_outputs)
 
     def _key(self, item: Operation) -> tuple[Any, ...] | None:
-        """The key of an operation whose type and dimensions have been seen before; else None."""
+        """The key of an operation if one of its type, and with operands of the same dimensions,
+        scales and zero points, has been seen before; else None.
+        """
         if item.type not in self._seen:
             declared = self.operands.declared
-            like = item.type, *[declared[index].dimensions for index in item.inputs]
+            like = item.type, *[declared[index][1:4] for index in item.inputs + item.outputs]
             if like not in self._seen:
                 self._seen.add(like)
                 return None
