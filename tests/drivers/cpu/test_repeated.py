@@ -48,7 +48,7 @@ class Everything(set):
 
 
 def program_of(model):
-    """As `_program_of`; the second of two operations is a repetition."""
+    """As `compiled`; the second of two operations is a repetition."""
 
     def lower(self, item):
         self._seen = Everything()
@@ -56,10 +56,10 @@ def program_of(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
-def _program_of(model):
+def compiled(model):
     """What the device compiles a model to: words and patches without addresses of this process, the
     contents of packed Buffers, the memory, the shapes, the error. None: the run lowers it.
     """
@@ -73,12 +73,25 @@ def _program_of(model):
     words = [*unpack(f"<{len(program.template) // 8}q", program.template)]
     targets = []
     for at, target, offset in program.fixed:
+        check_address(words[at] - offset, target, segment.lowering)
         words[at] = 0
         if isinstance(target, Buffer):
             target = address.read(target.address, target.length)
         targets.append((at, target, offset))
     origins = [(str(where), step.complaint) for where, step in program.origins]
     return outcome, words, program.patch_bytes, targets, program.arena_bytes, origins
+
+
+def check_address(where, target, lowering):
+    """That an address is the one of its target, as in Program.fixed."""
+    if isinstance(target, bytes):
+        assert address.read(where, len(target)) == target
+    elif isinstance(target, str):
+        assert where == lowering.library.address(target)
+    elif isinstance(target, Buffer):
+        assert where == target.address
+    else:
+        assert where == lowering.operands.constant_addresses[target]
 
 
 def without_repetition(model):
@@ -90,7 +103,7 @@ def without_repetition(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
 def repeating_a_twin(model):
@@ -128,7 +141,7 @@ def repeating_a_twin(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
 def item_operands(item):
@@ -165,7 +178,7 @@ def test_a_third_operation_is_not_lowered(monkeypatch):
     sketch = Sketch()
     for _ in range(5):
         sketch.apply(O.NEG, [sketch.input(F32, 3)], F32, 3)
-    _program_of(sketch.model())
+    compiled(sketch.model())
     assert len(counted) == 2  # the second one is kept
 
 
