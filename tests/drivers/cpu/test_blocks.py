@@ -4,13 +4,17 @@ import random
 from contextlib import contextmanager, suppress
 from struct import pack
 
+import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu import passes
 from nnapi_shim.drivers.cpu.compile import blocks, graph_lowering, repeated, shape
+from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.program import memory_planner
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import (
+    CacheHandles,
     DataLocation,
     Model,
     Operand,
@@ -21,6 +25,7 @@ from nnapi_shim.hal.types import (
 from tests.bench.bench_compiling import many, single
 from tests.drivers.cpu.test_repeated import USES_OF, Sketch, compiled, without_repetition
 from tests.random_models.rewrites.mutating import mutated
+from tests.single import Built, run
 
 T, O, L = OperandType, OperationType, OperandLifeTime  # noqa: E741
 
@@ -234,3 +239,40 @@ def test_passes_that_act_on_repetitions_are_found():
     assert (actual, count) == (expected, 0)
     with mutated(passes.__name__, "and each.if_repeated(schedule)", "and False"):
         assert both(model)[1] != expected
+
+
+class Caching:
+    """The device, with a folder for compiled models."""
+
+    def __init__(self, folder):
+        self._handles = CacheHandles(str(folder), bytes(32))
+
+    def prepareModel(self, model, preference, priority, deadline_ns, _):
+        return CpuDevice().prepareModel(model, preference, priority, deadline_ns, self._handles)
+
+
+def test_blocks_run_and_are_cached(tmp_path):
+    model = many(with_constants(variants(O.RNN)["f32"], 3), 40, True)
+    main, rng = model.main, np.random.default_rng(0)
+    sizes = [main.operands[index].dimensions for index in main.input_indexes]
+    built = Built(model, [rng.standard_normal(size).astype(np.float32) for size in sizes])
+    with assembled(False):
+        expected = run(CpuDevice(), built)
+    with assembled(True) as counted:
+        actual = [run(Caching(tmp_path), built) for _ in range(2)]
+    assert len(counted) == 1  # the second is loaded
+    for results in actual:
+        np.testing.assert_equal(results, expected)
+
+
+def test_an_error_in_a_block_names_its_operation():
+    sketch, arrays = Sketch(), []
+    x, whole = Operand(T.TENSOR_FLOAT32), Operand(T.TENSOR_INT32)
+    axis = sketch.number(0)
+    for number in range(40):
+        inputs = [sketch.input(x, 4, 2), axis, sketch.input(whole, 3)]
+        sketch.apply(O.GATHER, inputs, x, 3, 2)
+        arrays += np.ones((4, 2), np.float32), np.int32([0, 1, 9 if number == 30 else 3])
+    with assembled(True) as counted, pytest.raises(NnapiError, match=r"GATHER \(operation 30\)"):
+        run(CpuDevice(), Built(sketch.model(), arrays))
+    assert len(counted) == 1
