@@ -212,4 +212,18 @@ FAMILIES: dict[str, Family] = {
         ),
         "v3",
     ),
+    "shifted_words": Family(
+        "shifted_words",
+        (
+            F("for value in (0, MOST, -MOST)", "for value in (0, 2 * MOST, -2 * MOST)"),
+            F("if fitting(own, after) != after:", "if False:"),
+            F("if fitting(left, after) != after:", "if False:"),
+            F("min(k, depth - 4)", "min(k, depth - 3)"),
+            F("return 2 * k + 3", "return 2 * k + 4"),
+            F("[k - word] = own - fitted", "[k - word] = own"),
+            F("end = plan[at + 2 * vectors + 1]", "end = plan[at + 2 * vectors + 1] & -2"),
+            F("- a.input_zero * total if exists", "+ a.input_zero * total if exists"),
+        ),
+        "v3",
+    ),
 }

@@ -31,7 +31,8 @@ ARGUMENTS = (
 
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
 wanted. Quantized: correction: int32[rows] to add, or 0; flip: 64 bytes, xor-ed to words of the
-input; the rest says what becomes of the sums, see ../lowering/requantization.py.
+input, or the list of a panel of ../lowering/shifted_words.py; the rest says what becomes of the
+sums, see ../lowering/requantization.py.
 """
 
 ADDEND_ARGUMENTS = "addend addend_stride addition".split()
@@ -98,6 +99,8 @@ class _Tile(Epilogue):
             at = builder.load(weights)
             if self.in_blocks:
                 self._blocks(rows, at, row_bytes)
+            elif self.scheme.is_shifted:
+                self._shifted(tap, rows, first_word)
             else:
                 self._part(long(0), args["depth"], rows, at, row_bytes)
             if self.scheme.has_terms:
@@ -198,6 +201,30 @@ class _Tile(Epilogue):
             number = builder.add(first, done)
             term = builder.add(terms, builder.mul(number, long(8 + row_bytes)))
             self._word(rows, builder.load_from(term, LONG, 4), builder.add(term, long(8)), 0)
+
+    def _shifted(self, tap: Any, rows: Sequence[Any], first_word: Any) -> None:
+        """Add the words of a tap."""
+        builder, args, scheme = self.builder, self.args, self.scheme
+        vector_bytes = self.lanes * scheme.word_bytes
+        at = builder.add(args["flip"], builder.mul(tap, long(8)))
+        first, end = (builder.load_from(builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
+        starts = builder.mul(builder.add(args["taps"], long(1)), long(8))
+        offsets = builder.add(args["flip"], starts)
+        with builder.each(builder.sub(end, first)) as done:
+            number = builder.mul(builder.add(first, done), long(self.vectors))
+            for j in range(self.vectors):
+                word = builder.add(number, long(j))
+                stored = builder.load_from(
+                    builder.add(offsets, builder.mul(word, long(4))), WORD, 4
+                )
+                offset = builder.sext(stored, LONG)
+                packed = builder.add(first_word, builder.mul(word, long(vector_bytes)))
+                weights = scheme.weights(builder, packed, self.lanes)
+                for m, row in enumerate(rows):
+                    value = builder.load_from(builder.add(row, offset), WORD, 1)
+                    x = scheme.broadcast(builder, value, None, self.lanes)
+                    slot = self.sums[0][m][j]
+                    builder.store(scheme.step(builder, builder.load(slot), x, weights), slot)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""

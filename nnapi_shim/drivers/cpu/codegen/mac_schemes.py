@@ -20,6 +20,7 @@ class MacScheme(NamedTuple):
     weights(builder, address, lanes): a vector of packed words.
     step(builder, sum, x, w): sum + x . w.
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
+    is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     """
 
     name: str
@@ -32,6 +33,7 @@ class MacScheme(NamedTuple):
     weights: Callable[..., Any]
     step: Callable[..., Any]
     has_terms: bool = False
+    is_shifted: bool = False
 
 
 def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
@@ -124,3 +126,8 @@ def byte_pairs() -> MacScheme:
     return quads8()._replace(
         name="u8s8pairs", mask=_no_mask, broadcast=broadcast, step=step, has_terms=True
     )
+
+
+def shifted_words() -> MacScheme:
+    """As byte_pairs, by words at any byte of the input."""
+    return byte_pairs()._replace(name="u8s8words", has_terms=False, is_shifted=True)

@@ -277,6 +277,11 @@ def prepare_u8(a, tile):
     """
     depth, pitch, flip = a.depth, a.pitch, a.flip
     first, end = share(a.rows, a.parts, tile)
+    if pitch == depth:
+        x, y = u8(a.input), u8(a.output)
+        for i in range(first * depth, end * depth):
+            y[i] = x[i] ^ flip
+        return 0
     for row in range(first, end):
         x, y = u8(a.input + row * depth), u8(a.output + row * pitch)
         for k in range(depth):
@@ -321,7 +326,8 @@ def _sum_of_16_bytes(builder: Any, address: Any, flip: Any) -> Any:
 
 
 @helper
-def _sum_of_bytes(x, count, flip):
+def sum_of_bytes(x, count, flip):
+    """The sum of bytes xor flip at an address."""
     total, at = 0, 0
     while at + 16 <= count:
         total += _sum_of_16_bytes(x + at, flip)
@@ -340,7 +346,7 @@ def _sum_of_s16(x, count, flip):
     return total
 
 
-row_sums("row_sums_u8", _sum_of_bytes)
+row_sums("row_sums_u8", sum_of_bytes)
 row_sums("row_sums_s16", _sum_of_s16)
 
 

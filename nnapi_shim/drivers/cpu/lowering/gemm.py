@@ -20,6 +20,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
+from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
@@ -56,6 +57,7 @@ GEMM = record(
     correction=ADDRESS,
     correction_stride=INT64,
     flip=ADDRESS,
+    flip_step=INT64,
     **FINISH,
     block_tiles=INT64,
     groups=INT64,
@@ -82,7 +84,7 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8"
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8", "gemm_words_q8"
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
@@ -188,6 +190,8 @@ def multiplied_with(
     halved = is_halved(filter.operand, rows.tile_rows)
     if input.terms is not None:
         packed = packed_terms(product, filter, input, depth, tiling)
+    elif input.shifted is not None:
+        packed = packed_words(product, filter, input, depth, tiling)
     else:
         packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, halved)
     steps = [*input.steps, packed.step]
@@ -196,6 +200,8 @@ def multiplied_with(
     stem = "gemv_half" if halved else stems.get(rows.tile_rows, "gemm")
     if input.terms is not None:
         stem = "gemm_pairs"
+    elif input.shifted is not None:
+        stem = "gemm_words"
     if product.quantized:
         kind, size = "q8", 1
         fields = finish(product.activation, product.output)
@@ -236,7 +242,8 @@ def multiplied_with(
             panels=packed.panels,
             panel_bytes=packed.panel_bytes,
             image_filter=packed.image_bytes,
-            flip=bytes([input.flip]) * 64,
+            flip=input.shifted.lists if input.shifted else bytes([input.flip]) * 64,
+            flip_step=len(input.shifted.lists) // packed.panels if input.shifted else 0,
             **fields,
         )
     )

@@ -85,13 +85,22 @@ PREPARED_PER_NS = 6
 """Bytes of prepared input per nanosecond."""
 
 
+class Shifted(NamedTuple):
+    """The words of a filter, at most so many in a panel: see shifted_words.py."""
+
+    words: int
+    plan: bytes
+    lists: bytes
+
+
 class Input(NamedTuple):
     """Input rows in the layout of the micro-kernels: `source`, after `steps` have run.
 
     row_bytes, words: bytes of a row, and the number of its 32-bit words that are multiplied.
     outside: a row of zero points, which taps outside of the image read.
     zero: zero point of the values after XOR of every byte with `flip`; 0 if it is subtracted.
-    sums: the kernel that sums rows. terms: see byte_pairs.py; None for other products.
+    sums: the kernel that sums rows. terms: see byte_pairs.py, shifted: see shifted_words.py; None
+    for other products.
     """
 
     steps: list[Step]
@@ -103,6 +112,7 @@ class Input(NamedTuple):
     flip: int = 0
     sums: str = ""
     terms: int | None = None
+    shifted: Shifted | None = None
 
 
 class Filter(NamedTuple):
@@ -167,19 +177,22 @@ def prepared_input(
     depth: int,
     tiling: Tiling,
     terms: int | None = None,
+    shifted: Shifted | None = None,
 ) -> Input:
-    """The Input of rows of `depth` elements; float16 must be widened before. terms: of the filter,
-    see byte_pairs.py.
+    """The Input of rows of `depth` elements; float16 must be widened before. terms, shifted:
+    of the filter.
     """
     if not product.quantized:
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
-    words = -(-depth // (tiling.group if terms is None else 4))
-    row_bytes = 4 * words
+    in_bytes = terms is not None or shifted is not None
+    words = -(-depth // (4 if in_bytes else tiling.group))
+    row_bytes = depth if shifted is not None else 4 * words
     flip, zero = signed_zero(product.input)
-    if terms is not None:
+    if in_bytes:
         kernel, flip = "prepare_u8", 0x80 ^ flip
         outside = bytes([zero + 128]) * row_bytes
-        prepared = Input([], source, row_bytes, words, outside, zero + 128, terms=terms)
+        prepared = Input([], source, row_bytes, words, outside, zero + 128)
+        prepared = prepared._replace(terms=terms, shifted=shifted)
         if row_bytes == depth and not flip:
             return prepared
     elif tiling.group == 2:
