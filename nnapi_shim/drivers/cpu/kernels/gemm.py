@@ -8,7 +8,14 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import byte_pairs, float32, halves, pairs16, quads8
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
+    byte_pairs,
+    bytes_to_float32,
+    float32,
+    halves,
+    pairs16,
+    quads8,
+)
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
@@ -92,3 +99,6 @@ gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
 if ISA.tier.float16:
     gemm("gemv_half_f32", halves(), 1, chains=CHAINS)
+if ISA.tier.byte_weights:
+    gemm("gemv_bytes_f32", bytes_to_float32(), 1, chains=CHAINS)
+    gemm("gemm_few_bytes_f32", bytes_to_float32(), TILING.few_rows)

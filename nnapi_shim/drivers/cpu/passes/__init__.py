@@ -76,6 +76,12 @@ def _computes_constants(graph: Subgraph) -> bool:
     return False
 
 
+def _dequantizes_weights(graph: Subgraph) -> bool:
+    """Whether there are a DEQUANTIZE and an operation that may be a product of few rows."""
+    types = types_of(graph)
+    return O.DEQUANTIZE in types and not types.isdisjoint(ON_ONE_ROW)
+
+
 def _has(*spaces: str) -> Callable[[Schedule], bool]:
     """Whether a schedule has steps of all of these iteration spaces."""
     return lambda schedule: {each.step.record.space for each in schedule.steps}.issuperset(spaces)
@@ -104,6 +110,7 @@ def _follow(
 ROW_BY_ROW = (Space.ELEMENTS, Space.PAIRS, Space.RUNS, Space.ROWS)
 
 GRAPH_PASSES = (
+    GraphPass("keep_weights_q8", _dequantizes_weights),
     GraphPass("fold_constants", _computes_constants),
     GraphPass("merge_transposes", _of(O.TRANSPOSE)),
     GraphPass("merge_quantization", _of(O.QUANTIZE)),
