@@ -121,14 +121,24 @@ BUILDERS: dict[str, Callable[[], Model]] = {
 }
 
 
+def assert_same(results: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    """Equal bits, unless products are summed in integers, and rounded otherwise."""
+    for one, other in zip(results, expected, strict=True):
+        if tier().tiling.group == 4:
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("name", BUILDERS)
 def test_results_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = BUILDERS[name]()
     assert "stay 8-bit" in messages(model)[0]
-    expected = unpacked(model, monkeypatch)
+    expected, results = unpacked(model, monkeypatch), runs(model)
+    assert_same(results, expected)
     for threads in ("1", "5"):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", threads)
-        np.testing.assert_equal(runs(model), expected)
+        np.testing.assert_equal(runs(model), results)
     reference = Compilation(model, devices=["nnapi-reference"])
     (given,) = model.input_operands
     exact = reference.run(normal(6, *given.dimensions))
@@ -145,7 +155,7 @@ def test_results_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         lambda: lstm(batches=2),
         lambda: product("unsigned", zero_point=127),
         lambda: product("by channel", channel_dim=1),
-        lambda: product("signed", depth=100),
+        lambda: product("signed", depth=80),
     ],
     ids=["rows", "batches", "zero point", "scales of columns", "small"],
 )
@@ -174,7 +184,7 @@ def test_weights_of_two_products(monkeypatch: pytest.MonkeyPatch) -> None:
     y = model.fully_connected(x, weights, normal(1, SIZE))
     finished(model, model.fully_connected(y, weights, normal(2, SIZE)))
     assert len(messages(model)) == 3
-    np.testing.assert_equal(runs(model), unpacked(model, monkeypatch))
+    assert_same(runs(model), unpacked(model, monkeypatch))
 
 
 def test_branches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,12 +202,12 @@ def test_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert messages(model)
     given = normal(3, 1, SIZE)
     for condition_value in (True, False):
-        results = []
+        results: list[Any] = []
         for passes in ("", NAME):
             monkeypatch.setenv("NNAPI_SHIM_PASSES", passes)
             compilation = Compilation(model, devices=["nnapi-cpu"])
             results.append(compilation.run(np.array([condition_value]), given))
-        np.testing.assert_array_equal(*results)
+        assert_same(results[:1], results[1:])
 
 
 def test_executions_at_once() -> None:

@@ -316,7 +316,7 @@ CASES = [
     Case(overwritten, "fuse_elementwise", (2, 4)),
     Case(made_real, "fuse_elementwise", (1, 2, 3, 4)),
     Case(branches, "run_parallel", (2, 3, 5)),
-    Case(stored_weights, "keep_weights_q8", (0, 2, 3, 5), tiers=("v3", "v4")),
+    Case(stored_weights, "keep_weights_q8", (0, 2, 3, 5), 1e-5, tiers=("v3", "v4")),
     Case(exact_halves, "compress_weights_f16", (0,), tiers=WITH_FLOAT16),
 ]
 

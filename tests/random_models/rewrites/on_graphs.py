@@ -308,8 +308,11 @@ def keep_weights_q8(s: Sketch) -> int:
         state = s.tensor(F32, (rows, units), kind=s.one_of(CONSTANT, INPUT))
         inputs = [x, *matrices, s.constant(F32, (units,)), state, s.numbers(s.one_of(0, 1, 3))]
         return s.add(O.RNN, inputs, count=2)
-    units = depth if s.chance(0.1) else s.between(1, 140)
+    is_own_input = s.chance(0.15)
+    units = s.between(1, 4) if is_own_input else s.one_of(depth, s.between(1, 140))
     weights = _dequantized(s, (units, depth))
+    if is_own_input:
+        x = weights
     inputs = [x, weights, s.constant(F32, (units,)), s.numbers(s.one_of(0, 1, 2, 3))]
     result = s.add(O.FULLY_CONNECTED, inputs)
     if s.chance(0.3):  # read again, by what cannot read bytes, or can
@@ -332,7 +335,7 @@ def _dequantized(s: Sketch, shape: tuple[int, ...]) -> int:
         zero = 128 if type is U8 else 0
         if type in BYTES and s.chance(0.1):
             zero = s.between(0, 100)
-        stored = s.tensor(type, shape, (float(s.one_of(0.25, 1.0, 0.017)), zero), kind=kind)
+        stored = s.tensor(type, shape, (float(s.one_of(0.25, 0.5, 1.0)), zero), kind=kind)
     return s.add(O.DEQUANTIZE, [stored], F32)
 
 

@@ -112,6 +112,8 @@ class Sketch:
         """A new operand with a scale for each index of a dimension, the last by default."""
         type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL
         scales = tuple([float(np.float32(self.rng.uniform(0.01, 1))) for _ in range(shape[dim])])
+        if self.whole:
+            scales = tuple([2.0 ** self.between(-3, 0) for _ in scales])
         quant = SymmPerChannelQuantParams(scales, dim % len(shape))
         array = self.rng.integers(-127, 128, shape).astype(np.int8)
         return self._add(Item(Value(Operand(type, shape, channel_quant=quant), array), kind, shape))

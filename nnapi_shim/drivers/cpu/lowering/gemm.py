@@ -10,6 +10,7 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.exact_products import exact_product, has_exact_products
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -192,6 +193,11 @@ def multiplied_with(
     format = FLOAT32
     if not product.quantized:
         format = weight_bytes(filter.operand, rows.tile_rows, rows.images * rows.image_rows)
+    if format == INT8 and has_exact_products(filter.operand, tiling):
+        count = rows.images * rows.image_rows
+        return exact_product(
+            product, filter, rows.source, count, depth, target, tiling, output_columns
+        )
     if input.terms is not None:
         packed = packed_terms(product, filter, input, depth, tiling)
     else:

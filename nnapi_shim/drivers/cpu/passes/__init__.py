@@ -1,10 +1,11 @@
 """Passes: rewrites of a graph before lowering, and of the schedule after lowering.
 
-Results stay bit-identical, and NaN stays NaN, with three exceptions. fuse_dilation and fuse_padding
-select another kernel, which may accumulate float sums in another order: rounding, overflow of
-intermediate sums and the sign of a zero may differ. compress_weights_f16 rounds weights to float16
-and may change the order of accumulation. Passes act only where shapes and quantization are static
-and as declared, so the outputs of the program and the errors of a run stay those of the model.
+Results stay bit-identical, and NaN stays NaN, with four exceptions. fuse_dilation, fuse_padding and
+keep_weights_q8 select another kernel, which may accumulate float sums in another order: rounding,
+overflow of intermediate sums and the sign of a zero may differ. compress_weights_f16 rounds weights
+to float16 and may change the order of accumulation. Passes act only where shapes and quantization
+are static and as declared, so the outputs of the program and the errors of a run stay those of the
+model.
 
 A pass is a function in a file of its name, and a row of a table here. `nnapi-shim explain` lists
 every rewrite that a pass reports.

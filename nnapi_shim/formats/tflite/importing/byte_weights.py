@@ -6,7 +6,7 @@ and a device may compute with the bytes. Few become float32 at import.
 
 from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 
-MIN_WEIGHTS = 1 << 19
+MIN_WEIGHTS = 1 << 16
 """Elements of all such matrices of a graph, at least."""
 
 OPERATORS = (
