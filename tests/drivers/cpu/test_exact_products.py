@@ -77,6 +77,14 @@ def test_results_are_rounded_once(rows: int, depth: int, units: int, change: Any
         assert (np.abs(result - exact) <= 0.5001 * step).all()
 
 
+def test_rows_of_subnormal_numbers() -> None:
+    rng = np.random.default_rng(5)
+    x = (rng.normal(size=(1, 50)) * 1e-41).astype(np.float32)
+    weights = rng.integers(-127, 128, (70, 50))
+    result, exact = product(x, weights, np.zeros(70, np.float32), 0.5)
+    np.testing.assert_array_equal(result, exact.astype(np.float32))
+
+
 def test_the_smallest_weight() -> None:
     """-128, of all elements, in a deep product: the largest sums of digits."""
     depth = 1 << 16
