@@ -3,12 +3,12 @@
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
 The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
-row `zero`, the padding of an image. A panel is its head (bias, then the table of
-quantized kernels, see requantization.py) and `taps * depth` rows of one word per column. Rows past
-the last repeat it: they compute and store the same values again. Every output is summed in the
-order of t and k, on `chains` interleaved partial sums. Where there are many words, floating-point
-sums of about BLOCK of them are added up apart from each other, so that the error does not grow with
-the number of all words but with its root.
+row `zero`, the padding of an image. A panel is its head (bias, then the table of quantized kernels,
+see requantization.py, or the scales of int8 weights) and `taps * depth` rows of one word per
+column. Rows past the last repeat it: they compute and store the same values again. Every output is
+summed in the order of t and k, on `chains` interleaved partial sums. Where there are many words,
+floating-point sums of about BLOCK of them are added up apart from each other, so that the error
+does not grow with the number of all words but with its root.
 """
 
 from collections.abc import Sequence
@@ -75,6 +75,12 @@ class _Tile(Epilogue):
             builder.load_from(builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
             for j, kind in enumerate(self.kinds)
         ]
+        if self.scheme.is_scaled:
+            scales = builder.add(args["panel"], long(4 * width))
+            self.scales = [
+                builder.load_from(builder.add(scales, long(4 * self.lanes * j)), kind, 4)
+                for j, kind in enumerate(self.kinds)
+            ]
         if self.in_blocks:
             self.totals = [
                 [builder.variable(value.type, value) for value in bias] for _ in range(self.rows)
@@ -173,6 +179,8 @@ class _Tile(Epilogue):
             scheme.weights(builder, builder.add(packed, long(j * vector_bytes)), width)
             for j, width in enumerate(self.widths)
         ]
+        if scheme.is_scaled:
+            weights = [builder.fmul(*pair) for pair in zip(weights, self.scales, strict=True)]
         for m, row in enumerate(rows):
             address = builder.add(row, offset)
             xs = {}

@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
+from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, INT8, scales
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
@@ -36,6 +37,18 @@ PACK_FLOAT = record(
     lanes=INT64,
 )
 """A tile is a panel."""
+PACK_BYTES = record(
+    filter=ADDRESS,
+    bias=ADDRESS,
+    scales=ADDRESS,
+    output=ADDRESS,
+    columns=INT64,
+    depth=INT64,
+    width=INT64,
+    lanes=INT64,
+    flip=INT64,
+)
+"""8-bit weights of a float32 product, which are int8 after XOR with `flip`. A tile is a panel."""
 PACK_MATRIX = record(
     filter=ADDRESS,
     output=ADDRESS,
@@ -78,8 +91,10 @@ PREPARE = record(
 )
 
 FLOAT_HEAD_BYTES = 4
+SCALED_HEAD_BYTES = 8
 QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
-"""Bytes per column at the start of a panel: the bias, and the requantization constants."""
+"""Bytes per column at the start of a panel: the bias, and the scale of int8 weights or the
+requantization constants."""
 
 PREPARED_PER_NS = 6
 """Bytes of prepared input per nanosecond."""
@@ -233,11 +248,11 @@ def packed_filter(
     depth: int,
     tile_rows: int,
     tiling: Tiling,
-    halved: bool = False,
+    weight_bytes: int = FLOAT32,
 ) -> Packed:
     """Pack a filter for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
 
-    halved: float32 is packed as float16.
+    weight_bytes: of a packed weight, if it is not quantized: see weight_format.py.
     """
     columns, taps = filter.columns, filter.taps
     if product.quantized:
@@ -246,8 +261,11 @@ def packed_filter(
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
-        kernel = f"pack_half_{product.variant}" if halved else f"pack_{product.variant}"
-        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * (2 if halved else 4)
+        kernel = (
+            f"pack_half_{product.variant}" if weight_bytes == FLOAT16 else f"pack_{product.variant}"
+        )
+        head = SCALED_HEAD_BYTES if weight_bytes == INT8 else FLOAT_HEAD_BYTES
+        column_bytes = head + taps * input.words * weight_bytes
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     width = tiling.panel_columns(tile_rows)
     panels = -(-columns // width)
@@ -285,6 +303,18 @@ def packed_filter(
             **sizes,
             depth=depth,
             panels=panels,
+        )
+    elif filter.operand.type in BYTES:
+        step = Step(
+            PACK_BYTES,
+            "pack_bytes" if weight_bytes == INT8 else "pack_widened_bytes",
+            tiles=panels,
+            once=True,
+            **addresses,
+            **sizes,
+            scales=scales(filter.operand),
+            depth=depth,
+            flip=flip,
         )
     else:
         step = Step(
