@@ -20,7 +20,7 @@ from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.naming import function_of, named
 from nnapi_shim.runtime.operand_type import checked_type
 from nnapi_shim.runtime.referenced import Part, joined
-from nnapi_shim.settings import LINT
+from nnapi_shim.settings import LINT, PROFILE
 
 L = OperandLifeTime
 _OEM_SCALAR = OperandType.OEM_SCALAR  # faster than attribute access on the enum
@@ -63,6 +63,10 @@ class Model:
     def __init__(self) -> None:
         self.state = "building"
         self.draft = Draft()
+        if PROFILE.get():
+            from nnapi_shim.runtime.phone import DraftOfPhone
+
+            self.draft = DraftOfPhone()
         self.operand_names: dict[int, str] = {}
         """Names of operands, by index."""
         self.goes_on = LINT.get() == "1"
@@ -113,7 +117,9 @@ class Model:
             kind, sizes = checked_type(code, dimensions, rank, scale, zero_point)
         except NnapiError as error:
             raise error.at(Place("operand", index)) from None
-        self.draft.operands.append(DraftOperand(kind, sizes, scale, zero_point))
+        operand = DraftOperand(kind, sizes, scale, zero_point)
+        self.draft.check_operand(index, operand)
+        self.draft.operands.append(operand)
         return index
 
     def _operand(self, index: int) -> DraftOperand:
