@@ -62,11 +62,7 @@ class Model:
 
     def __init__(self) -> None:
         self.state = "building"
-        self.draft = Draft()
-        if PROFILE.get():
-            from nnapi_shim.runtime.phone import DraftOfPhone
-
-            self.draft = DraftOfPhone()
+        self.draft = _draft()
         self.operand_names: dict[int, str] = {}
         """Names of operands, by index."""
         self.goes_on = LINT.get() == "1"
@@ -385,6 +381,22 @@ class Model:
         self.state = "finished"
         if vlog.enabled("model"):
             vlog.write("model", f"a model is finished: {_summary(part.own.main)}")
+
+
+_draft_class: list[type[Draft]] = []
+"""The class of drafts of this process, once the first model is made."""
+
+
+def _draft() -> Draft:
+    """An empty draft: with a phone profile one that has its limits, or raises BAD_DATA."""
+    if not _draft_class:
+        if PROFILE.get():
+            from nnapi_shim.runtime.phone import DraftOfPhone
+
+            _draft_class.append(DraftOfPhone)
+        else:
+            _draft_class.append(Draft)
+    return _draft_class[0]()
 
 
 def _summary(graph: hal.Subgraph) -> str:

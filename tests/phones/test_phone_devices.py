@@ -141,9 +141,15 @@ def test_caching(tmp_path: Path, caching: bool) -> None:
 # The runtime
 
 
+def use(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the profile, as before the first model of the process."""
+    monkeypatch.setenv(settings.PROFILE.name, profile)
+    monkeypatch.setattr("nnapi_shim.runtime.model._draft_class", [])
+
+
 @pytest.fixture
 def android_9(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(settings.PROFILE.name, "android-9")
+    use("android-9", monkeypatch)
 
 
 @pytest.mark.usefixtures("android_9")
@@ -176,7 +182,7 @@ def test_types_of_later_levels_are_refused() -> None:
 
 
 def test_a_profile_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(settings.PROFILE.name, "phone")
+    use("phone", monkeypatch)
     with pytest.raises(NnapiError, match=r"there is no profile 'phone'; there are android-8\.1"):
         Model()
 
