@@ -10,7 +10,7 @@ import pytest
 
 from nnapi_shim import settings
 from nnapi_shim.hal.levels import ANDROID, FUNCTION_LEVELS
-from nnapi_shim.phones.files import shipped
+from nnapi_shim.phones.files import read, shipped
 from nnapi_shim.tools.phone_library import folder_for
 from tests.phones.conftest import HERE, LIBRARIES, ROOT, on_phone
 from tests.waiting import HANGS_S
@@ -158,3 +158,19 @@ def test_later_functions_of_the_whole_library_are_refused(compiled: Compiled) ->
     assert (outcome.returncode, outcome.stdout) == (3, "27")
     assert "ANeuralNetworks_getDeviceCount: OP_FAILED: Android 8.1 lacks" in outcome.stderr
     assert "[library.function-level]" in outcome.stderr
+
+
+@pytest.mark.parametrize("profile", ["android-10-gpu-dsp", "android-11-npu", "android-14-npu"])
+def test_what_a_phone_reports_is_a_profile(profile: str, tmp_path: Path) -> None:
+    outcome = on_phone(profile, ROOT / "build" / "c_examples" / "report_device")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    path = tmp_path / "mine.json"
+    path.write_text(outcome.stdout)
+    reported, original = read(str(path)), read(profile)
+    assert reported.version == original.version
+    for device, known in zip(reported.devices, original.devices, strict=True):
+        assert device[:4] == known[:4]
+        for rule in device.rules:
+            assert rule.names is None or rule.names <= (known.rules[0].names or set())
+            assert rule.types is None or rule.types <= (known.rules[0].types or set())
+    assert len(reported.devices[0].rules) >= 2
