@@ -6,7 +6,7 @@ Every call imports all of these modules, so they import only typer at module lev
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
@@ -22,6 +22,7 @@ from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.profiles import profiles
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
+from nnapi_shim.cli.unused import require_used
 
 COMMANDS = (
     info,
@@ -44,6 +45,15 @@ _WHOLE = 1000
 """Length limit of a sentence in the help text."""
 
 
+class _Command(TyperCommand):
+    """It refuses options without effect."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        require_used(ctx)
+        return super().invoke(ctx)
+
+
 class _Commands(TyperGroup):
     """Its help shows the whole first sentence of each command."""
 
@@ -64,7 +74,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in COMMANDS:
-    app.command(_command.__name__.rstrip("_"))(_command)
+    app.command(_command.__name__.rstrip("_"), cls=_Command)(_command)
 
 
 def _version(is_asked: bool) -> None:

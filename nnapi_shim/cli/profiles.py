@@ -38,7 +38,7 @@ def profiles(
     ] = "android-15",
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE.json", help="With `new`: default NAME.json."),
+        typer.Option("--output", "-o", metavar="FILE.json", help="With `new`: default NAME.json."),
     ] = None,
     as_json: AsJson = None,
     force: Force = False,
