@@ -282,6 +282,12 @@ FAULTS = Setting(
     "faults to inject into calls and devices, such as `function=Execution_compute nth=2 "
     "code=DEAD_OBJECT` (docs/testing.md); empty means none",
 )
+CHECK = Setting(
+    "NNAPI_SHIM_CHECK",
+    "",
+    "checks for what works here, and fails or costs on a phone, such as `leaks min-level=3`, or "
+    "`all` (docs/testing.md); empty means none",
+)
 CAPTURE = Setting(
     "NNAPI_SHIM_CAPTURE",
     "",

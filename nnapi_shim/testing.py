@@ -22,7 +22,7 @@ _OPTION, _MARK = "nnapi_profiles", "nnapi_profiles"
 
 
 @dataclass(frozen=True)
-class Phone:
+class PhoneRunner:
     """Where a program runs. profile: name or path, "" for the library as it is. faults: rules of
     NNAPI_SHIM_FAULTS, "" for none.
     """
@@ -37,9 +37,9 @@ class Phone:
             settings.environment(), phone=self.profile or None, faults=self.faults or None
         )
 
-    def with_faults(self, faults: str) -> "Phone":
+    def with_faults(self, faults: str) -> "PhoneRunner":
         """The same phone with other faults."""
-        return Phone(self.profile, faults)
+        return PhoneRunner(self.profile, faults)
 
     def run(
         self, *command: str | Path, timeout: float = 60, **variables: str
@@ -93,13 +93,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             read(name)
         except NnapiError as error:
             raise pytest.UsageError(error.message) from None
-    metafunc.parametrize("nnapi_profile", [Phone(name) for name in names], ids=map(str, names))
+    metafunc.parametrize(
+        "nnapi_profile", [PhoneRunner(name) for name in names], ids=map(str, names)
+    )
 
 
 @pytest.fixture
-def nnapi_faults(request: pytest.FixtureRequest) -> Callable[[str], Phone]:
+def nnapi_faults(request: pytest.FixtureRequest) -> Callable[[str], PhoneRunner]:
     """A function that makes a phone with faults: the one of nnapi_profile, if the test has it."""
-    phone = Phone()
+    phone = PhoneRunner()
     if "nnapi_profile" in request.fixturenames:
         phone = request.getfixturevalue("nnapi_profile")
     return phone.with_faults

@@ -11,7 +11,7 @@ from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata, fast_path
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.hints import Any
-from nnapi_shim.settings import BREAK, CAPTURE, FAULTS, PROFILE, TRACE, ignore_environment
+from nnapi_shim.settings import BREAK, CAPTURE, CHECK, FAULTS, PROFILE, TRACE, ignore_environment
 from nnapi_shim.signals import defer_while_importing
 
 NOUNS = (
@@ -72,7 +72,7 @@ def attach(
         from nnapi_shim.abi import phone
 
         phone.begin(levels)
-    if CAPTURE.get() or TRACE.get() or FAULTS.get():
+    if CAPTURE.get() or TRACE.get() or FAULTS.get() or CHECK.get():
         _watch()
     else:
         fast_path.use(fast_path_table)
@@ -85,13 +85,17 @@ def attach(
 
 
 def _watch() -> None:
-    """Wrap the functions in those that inject faults, trace and record calls."""
+    """Wrap the functions in those that inject faults, check, trace and record calls."""
     from nnapi_shim.abi.instrumentation import watch_all
 
     if FAULTS.get():
         from nnapi_shim.abi import faults
 
         faults.begin()
+    if CHECK.get():
+        from nnapi_shim.abi import checks
+
+        checks.begin()
     if TRACE.get():
         from nnapi_shim.abi.traced import tracer
 

@@ -64,6 +64,14 @@ def exec_(
         str | None,
         typer.Option(metavar="RULES", help="Let calls and devices fail (docs/testing.md)."),
     ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHECKS",
+            help="Report what fails or costs on a phone: all, or some of leaks, compile-again, "
+            "reuse, alignment, min-level=N; exit code 1 if there is anything.",
+        ),
+    ] = None,
     sweep: Annotated[
         bool,
         typer.Option(
@@ -117,9 +125,14 @@ def exec_(
     )
     try:
         if sweep:
-            if faults or trace or capture:
-                raise typer.BadParameter("--sweep goes without --faults, --trace and --capture")
+            if faults or trace or capture or check:
+                raise typer.BadParameter(
+                    "--sweep goes without --faults, --check, --trace and --capture"
+                )
             _sweep(command, variables, junit, jobs, limit, calls, as_json, force)
+            return
+        if check is not None:
+            _check(command, variables, check)
             return
         execute(command, variables)
     except NnapiError as error:
@@ -130,7 +143,18 @@ def exec_(
 
 
 FINDINGS = 1
-"""Exit code of a sweep with findings."""
+"""Exit code of a sweep, or of checks, with findings."""
+
+
+def _check(command: list[str], variables: dict[str, str], checks: str) -> None:
+    """Run a program with checks, which it reports itself; end with its exit code, or FINDINGS."""
+    from nnapi_shim.tools.checked_run import run_checked
+
+    report = run_checked(command, variables, checks)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
+    if report.findings:
+        raise typer.Exit(FINDINGS)
 
 
 def _sweep(

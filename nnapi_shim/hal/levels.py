@@ -6,6 +6,9 @@ A test compares the functions with the specification.
 from nnapi_shim.hal.enums import FeatureLevel
 from nnapi_shim.hints import NamedTuple
 
+API_LEVELS = {1: 27, 2: 28, 3: 29, 4: 30, 5: 31}
+"""Feature level -> the API level that it belongs to; later ones belong to none."""
+
 
 class AndroidVersion(NamedTuple):
     """A version of Android.
