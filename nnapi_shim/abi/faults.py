@@ -60,8 +60,8 @@ class _Watch:
     def __init__(self, made: Injector) -> None:
         self._injector = made
         self._calls: Counter[str] = Counter()
-        self._has_told = False
-        """Whether a refusal after a fault is in the report."""
+        self._refusals: set[tuple[str, str]] = set()
+        """Function and rule of the refusals in the report."""
 
     def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function with faults."""
@@ -90,10 +90,9 @@ class _Watch:
         return call
 
     def _refused(self, name: str, error: NnapiError) -> None:
-        """Report the first call that is refused after a fault for another reason."""
-        is_own = error.rule.startswith("fault.")
-        if not is_own and self._injector.has_injected and not self._has_told:
-            self._has_told = True
+        """Report a call that is refused for another reason than a fault, once for each reason."""
+        if not error.rule.startswith("fault.") and (name, error.rule) not in self._refusals:
+            self._refusals.add((name, error.rule))
             self._injector.report({"refused": name, "rule": error.rule, "message": error.message})
 
     def finish(self) -> None:

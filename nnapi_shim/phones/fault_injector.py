@@ -40,11 +40,6 @@ class Injector:
         self._lock = process.lock()
         self._process = os.getpid()
 
-    @property
-    def has_injected(self) -> bool:
-        """Whether there was a fault."""
-        return self._injected > 0
-
     def at_function(self, name: str) -> list[Fault]:
         """The faults of a call of the C API."""
         return self._faults(name, lambda rule: rule.function == name)

@@ -86,6 +86,11 @@ class _Result:
         """The entry of the end of the process; empty if it did not get there."""
         return next((each for each in self.entries if "calls" in each), {})
 
+    @property
+    def refusals(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Function and rule -> the entry of its first refusal for another reason than a fault."""
+        return {(it["refused"], it["rule"]): it for it in self.entries if "refused" in it}
+
 
 def sweep(
     command: Sequence[str],
@@ -229,9 +234,10 @@ def _outcome(first: _Result, result: _Result, compares_output: bool) -> tuple[st
         return HUNG, "it exceeded the time limit"
     if result.exit_code < 0:
         return CRASHED, f"signal {-result.exit_code}"
-    refused = next((each for each in result.entries if "refused" in each), None)
-    if refused is not None:
-        return CONTINUED, f"{refused['refused']} was refused: {refused['message']}"
+    as_before = first.refusals
+    for what, refused in result.refusals.items():
+        if what not in as_before:
+            return CONTINUED, f"{refused['refused']} was refused: {refused['message']}"
     if result.exit_code != 0:
         return FAILED, ""
     if compares_output and result.stdout != first.stdout:

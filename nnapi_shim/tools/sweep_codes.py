@@ -1,11 +1,15 @@
-"""The result codes with which `nnapi-shim exec --sweep` lets each function fail."""
+"""The result codes with which `nnapi-shim exec --sweep` lets each function fail.
+
+OUTPUT_INSUFFICIENT_SIZE is none of them: programs then ask for the sizes, which only a device can
+tell (`do=too-small`).
+"""
 
 from nnapi_shim.hal.enums import ResultCode as R
 
 _DEADLINE = (R.MISSED_DEADLINE_TRANSIENT, R.MISSED_DEADLINE_PERSISTENT)
 _RESOURCES = (R.RESOURCE_EXHAUSTED_TRANSIENT, R.RESOURCE_EXHAUSTED_PERSISTENT)
 _DEVICE = (R.OP_FAILED, R.UNAVAILABLE_DEVICE, *_DEADLINE, *_RESOURCES, R.DEAD_OBJECT)
-_RUN = (R.OUT_OF_MEMORY, *_DEVICE, R.OUTPUT_INSUFFICIENT_SIZE)
+_RUN = (R.OUT_OF_MEMORY, *_DEVICE)
 
 _CODES = {
     "Compilation_finish": (R.OUT_OF_MEMORY, *_DEVICE),
