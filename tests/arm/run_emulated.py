@@ -45,13 +45,14 @@ exec chroot "$root" "$@"
 """
 PROGRAM = """
 import numpy as np
-from nnapi_shim import Compilation, Model, capi
+from nnapi_shim import Compilation, Model
+from nnapi_shim.capi import ffi, nnapi_shim_getProcessorTier
 with Model() as model:
     x = model.input("TENSOR_FLOAT32", [2, 3])
-    model.outputs(model.softmax(x, 1.0))
+    model.outputs(model.softmax(x))
 result = Compilation(model, devices=["nnapi-cpu"]).run(np.ones((2, 3), np.float32))
 assert np.allclose(result, 1 / 3), result
-print(capi.ffi.string(capi.nnapi_shim_getProcessorTier()).decode())
+print(ffi.string(nnapi_shim_getProcessorTier()).decode())
 """
 QUICK = (
     ("static vectors", ["--checks", "static", "--file", "V1_0/*"]),
