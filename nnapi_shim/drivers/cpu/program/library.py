@@ -217,7 +217,7 @@ def _load(path: str) -> Any:
             log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
             return None
         if not _is_of_this_machine(file.fileno()):  # the loader says that there is no such file
-            log.error(f"{path} is for another architecture than {platform_machine()}; {_CURE}")
+            log.error(f"{path} is for another architecture and is not used; {_CURE}")
             return None
         if not _is_whole(file.fileno()):  # the loader does not detect this, and crashes
             log.error(f"{path} is cut off and is not used; {_CURE}")
