@@ -1,6 +1,7 @@
 """`make test-arm`: the aarch64 wheel on every tier, in a Debian for arm64 that QEMU emulates.
 
     .venv/bin/python -m tests.arm.run_emulated [--quick] [--tiers neon ...] [--jobs N] [--root DIR]
+        [--wheel FILE]
 
 Makes a root of Debian 12 for arm64 once (build/aarch64/root), builds the wheel with zig, installs
 it there with cffi and numpy from PyPI, and runs for each tier, on a processor that has no more than
@@ -203,11 +204,12 @@ def main() -> int:
     parser.add_argument("--tiers", nargs="*", choices=PROCESSORS, default=[*PROCESSORS])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--root", type=Path, default=BUILD / "root", help="an arm64 root")
+    parser.add_argument("--wheel", type=Path, help="the wheel; default: it is built")
     options = parser.parse_args()
     if problems := missing():
         sys.exit("\n".join(f"test-arm: {line}" for line in problems))
     make_root(options.root)
-    install(build_wheel(), options.root)
+    install(options.wheel or build_wheel(), options.root)
     programs = compile_examples(options.root)
     good = True
     for tier in options.tiers:

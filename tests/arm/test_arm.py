@@ -22,6 +22,7 @@ COMPILER = "aarch64-linux-gnu-gcc"
 QEMU = "qemu-aarch64-static"
 SYSROOT = Path("/usr/aarch64-linux-gnu")
 BTI, PAC = 1, 2
+LARGEST_PAGE = 64 << 10
 FEATURES = "GNU_PROPERTY_AARCH64_FEATURE_1_AND"
 BUILD = """
 import sys
@@ -81,8 +82,8 @@ def features(path: Path) -> int:
 @needs_compiler
 @pytest.mark.slow
 def test_kernels_are_built_for_another_architecture(tmp_path):
-    """A library of two families: of aarch64, marked for BTI and PAC, each kernel with its landing
-    pad.
+    """A library of two families: of aarch64, for pages of any size, marked for BTI and PAC, each
+    kernel with its landing pad.
     """
     subprocess.run(
         [sys.executable, "-c", BUILD, tmp_path / "lib", "neon"],
@@ -93,6 +94,8 @@ def test_kernels_are_built_for_another_architecture(tmp_path):
     with library.open("rb") as stream:
         file = ELFFile(stream)
         assert file.get_machine_arch() == "AArch64"
+        loaded = [part for part in file.iter_segments() if part["p_type"] == "PT_LOAD"]
+        assert all(part["p_align"] >= LARGEST_PAGE for part in loaded)
         text = file.get_section_by_name(".text")
         begin, code = text["sh_addr"], text.data()
         kernels = [

@@ -41,7 +41,7 @@ class Worker:
     its sources; the answer is a line with an error number and a file.
     """
 
-    def __init__(self, tier: str, folder: Path, machine: str) -> None:
+    def __init__(self, tier: str, folder: Path, machine: str = platform_machine()) -> None:
         cpu, features = processor(TIERS[tier])
         if machine != platform_machine():
             # numba's own code generator is that of this machine, and generates nothing here.
