@@ -3,13 +3,27 @@
 # `make` builds everything into build/lib. Each target makes what it needs, .venv included. `make help` lists them.
 
 PYTHON ?= python3
+# ARCH=aarch64 builds for another architecture, into build/aarch64, with a compiler for it in CC and CXX.
+HOST := $(shell uname -m)
+ARCH ?= $(HOST)
 LIB_DIR := build/lib
+ifneq ($(ARCH),$(HOST))
+LIB_DIR := build/$(ARCH)/lib
+COMPANION_OBJECT_DIR := build/$(ARCH)/companion
+EXAMPLE_DIR := build/$(ARCH)/c_examples
+ifeq ($(origin CC),default)
+CC := $(ARCH)-linux-gnu-gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := $(ARCH)-linux-gnu-g++
+endif
+endif
 VENV := .venv
 PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 test-arm check-arm-kernels random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -57,14 +71,14 @@ pins: $(VENV)/ready-dev ## writes requirements/ with the newest versions that py
 library: $(VENV)/ready ## libneuralnetworks.so without kernels
 	@$(PY) -c '' 2> /dev/null || { echo "build: the Python that $(VENV) was made with is gone; remove \
 	$(VENV) and start again" >&2; exit 1; }
-	@$(PY) build_ffi.py --out $(LIB_DIR)
+	@$(if $(filter-out $(HOST),$(ARCH)),CC="$(CC)") ARCH=$(ARCH) $(PY) build_ffi.py --out $(LIB_DIR)
 	@$(PY) -m install files $(LIB_DIR)
 	@$(PY) build_methods.py
 
 # TIERS=portable: those of the tier that any processor runs.
 TIERS ?=
 kernels: $(VENV)/ready ## kernels of all tiers, or of TIERS=
-	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIERS)
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --machine $(ARCH) --tiers $(TIERS)
 
 # Of the instruction-set tiers the one that is best on this processor.
 best-kernels: $(VENV)/ready ## kernels of the best tier of this processor
@@ -253,6 +267,15 @@ soak: all $(VENV)/ready-test ## everything that searches at random, for MINUTES=
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulated processor
 	$(PY) tests/tier_v4/run_in_bochs.py
+
+# The wheel for AArch64 in an emulated root of Debian: C examples, and the conformance vectors on every tier. ARM= are
+# arguments of the script, such as --quick.
+test-arm: $(VENV)/ready-dev ## the aarch64 wheel under QEMU, on every tier; ARM=--quick
+	$(PY) -m tests.arm.run_emulated $(ARM)
+
+# The inner loops of the aarch64 tiers in LLVM's model of processors; fails where one spills.
+check-arm-kernels: $(VENV)/ready-test ## the table of llvm-mca for the aarch64 micro-kernels
+	$(PY) -m tests.arm.inner_loops
 
 clean: ## removes build/ and generated sources
 	rm -rf build nnapi_shim/api/methods

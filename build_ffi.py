@@ -30,10 +30,12 @@ from pycparser import c_ast, c_generator, c_parser
 
 ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "nnapi_shim" / "native"
+MACHINE = os.environ.get("ARCH") or os.uname().machine
+"""The architecture to build for: `make ARCH=aarch64`, with a compiler for it in CC."""
 FLAGS = [
     NATIVE / "flags" / f"{kind}{machine}"
     for kind in ("compile", "link", "library")
-    for machine in ("", f"-{os.uname().machine}")
+    for machine in ("", f"-{MACHINE}")
     if (NATIVE / "flags" / f"{kind}{machine}").exists()
 ]
 """Files with hardening flags; flags/README.md describes them."""
@@ -294,7 +296,7 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
     exports, script = folder / "exports.c", folder / "exports.map"
     exports.write_text(exports_source(in_python(functions)))
     script.write_text(version_script(functions))
-    triplet = f"lib/{os.uname().machine}-linux-gnu"
+    triplet = f"lib/{MACHINE}-linux-gnu"
     command = [
         *(*compiler_command(), *macros, f'-DNN_TRIPLET_FOLDER="{triplet}"', f"-I{folder}"),
         *(exports, *sorted(NATIVE.glob("*.c"))),
@@ -326,6 +328,8 @@ def compile_callbacks(
 
 def checkout_location(out: Path) -> str:
     """The location file for a library in a checkout; native/location.c describes the format."""
+    if os.uname().machine != MACHINE:  # cffi and Python are those of the machine that it runs on
+        return f"path={os.path.relpath(ROOT, out)}\n"
     folders = dict.fromkeys([ROOT])
     for name in REQUIREMENTS:
         if spec := importlib.util.find_spec(name):

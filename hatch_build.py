@@ -1,8 +1,9 @@
 """Adds compiled files, the typed methods of Model, headers and their location files to the wheel.
 
 The wheel works on every CPython from 3.10 on and any Linux with at least the C library GLIBC: zig
-compiles it and links against that version on any machine. With another compiler in CC, the wheel is
-for systems like the build machine. Everything else is in pyproject.toml.
+compiles it and links against that version on any machine, for this architecture or that in ARCH.
+With another compiler in CC, the wheel is for systems like the compiler's. Everything else is in
+pyproject.toml.
 """
 
 import fcntl
@@ -43,7 +44,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         if shutil.which("make") is None:
             self.app.abort("nnapi_shim: make is needed to build; Debian, Ubuntu: apt install make")
-        machine = os.uname().machine
+        machine = os.environ.get("ARCH") or os.uname().machine
         tree = ROOT / "build" / "wheel"
         self._lock = waited_for(tree)
         shutil.rmtree(tree, ignore_errors=True)
@@ -56,8 +57,11 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         else:
             platform = f"linux_{machine}"
         kernels = importlib.import_module("nnapi_shim.drivers.cpu.toolchain.build")
-        announce(kernels.estimate(ROOT / "build" / "kernels"))
-        compile_into(tree)
+        objects = ROOT / "build" / "kernels"
+        if machine != os.uname().machine:
+            objects = ROOT / "build" / machine / "kernels"
+        announce(kernels.estimate(objects, machine))
+        compile_into(tree, objects, machine)
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
         # Beside the wheel's metadata (PEP 770); SBOMs of other trees are derived from it.
@@ -103,9 +107,9 @@ def announce(seconds: float) -> None:
                 os.close(terminal)
 
 
-def compile_into(tree: Path) -> None:
+def compile_into(tree: Path, objects: Path, machine: str) -> None:
     """Fill `tree`: the library, its companions and the kernels of all tiers in lib/, the methods of
-    Model in methods/.
+    Model in methods/. objects: folder of the kernels' object files.
     """
     importlib.import_module("build_methods").write(tree / "methods")
     libraries = tree / "lib"
@@ -117,4 +121,4 @@ def compile_into(tree: Path) -> None:
     compiler = os.environ.get("CC", "cc").replace("$", "$$")
     subprocess.run([*command, *variables, f"CC={compiler}"], cwd=ROOT, check=True)
     kernels = importlib.import_module("nnapi_shim.drivers.cpu.toolchain.build")
-    kernels.build(libraries, objects=ROOT / "build" / "kernels")
+    kernels.build(libraries, objects=objects, machine=machine)

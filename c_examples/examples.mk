@@ -8,7 +8,7 @@ include nnapi_shim/native/flags/flags.mk
 include nnapi_shim/native/short.mk
 EXAMPLE_FLAGS := $(FLAGS_TO_COMPILE) $(FLAGS_TO_LINK) -fPIE -pie
 
-EXAMPLE_DIR := build/c_examples
+EXAMPLE_DIR ?= build/c_examples
 EXAMPLE_WARNINGS := -Wall -Wextra -Wpedantic
 EXAMPLE_NAMES := $(sort $(patsubst c_examples/%.c,%,$(wildcard c_examples/*.c)) \
 	$(patsubst c_examples/%.cpp,%,$(wildcard c_examples/*.cpp)))

@@ -41,8 +41,8 @@ int32_t nnapi_shim_getAndroidApiLevel(void);
 
 /**
  * Returns the best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3"
- * (AVX2, FMA, F16C), "v2" (x86-64-v2), "" for an older processor, "portable" on other
- * architectures.
+ * (AVX2, FMA, F16C), "v2" (x86-64-v2), "" for an older processor; on AArch64 "i8mm" (dot products
+ * of uint8 by int8), "dotprod" (of int8), "neon"; "portable" on other architectures.
  *
  * Lifetime: the string belongs to the library and lives as long as the process.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects the tier of kernels (drivers/cpu/isa/) that this processor supports. Uses cpuid instead of
- * /proc/cpuinfo: they differ under an emulator such as valgrind, which implements cpuid correctly.
+ * Detects the tier of kernels (drivers/cpu/isa/) that this processor supports. Uses cpuid and the
+ * auxiliary vector instead of /proc/cpuinfo: they differ under an emulator such as valgrind or QEMU,
+ * which implements the former correctly.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,6 +61,27 @@ const char *nnapi_shim_getProcessorTier(void)
             return tier->name;
     }
     return "";
+}
+
+#elif defined(__aarch64__)
+
+#include <sys/auxv.h>
+
+/* Of <asm/hwcap.h>; older headers lack some. */
+enum {
+    HAS_ATOMICS = 1 << 8, /* with CRC32 and RDM, what LLVM takes for granted in Armv8.2 */
+    HAS_CRC32 = 1 << 7,
+    HAS_RDM = 1 << 12,
+    HAS_DOT_PRODUCTS = 1 << 20,
+    V8_2_WITH_DOTS = HAS_ATOMICS | HAS_CRC32 | HAS_RDM | HAS_DOT_PRODUCTS,
+    HAS2_I8MM = 1 << 13,
+};
+
+const char *nnapi_shim_getProcessorTier(void)
+{
+    if ((getauxval(AT_HWCAP) & V8_2_WITH_DOTS) != V8_2_WITH_DOTS)
+        return "neon"; /* Armv8.0, which Linux requires */
+    return (getauxval(AT_HWCAP2) & HAS2_I8MM) != 0 ? "i8mm" : "dotprod";
 }
 
 #else

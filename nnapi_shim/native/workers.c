@@ -98,6 +98,9 @@ static bool sleep_long(int number)
     const uint64_t bit = (uint64_t)1 << number;
     atomic_store(&sleeping[number], 1);
     atomic_fetch_or(&asleep, bit);
+    /* A caller publishes tickets and then looks for sleepers; this thread does the reverse, and its loads
+     * are not sequentially consistent. One of the two has to see the other. */
+    atomic_thread_fence(memory_order_seq_cst);
     if (nn_is_allowed(number) && help_someone(number)) { /* work came after the last look */
         atomic_fetch_and(&asleep, ~bit);
         return true;

@@ -37,6 +37,7 @@ _FEATURES = (
     *("sse4_2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw"),
     *("avx512dq", "avx512vl", "avx512_vnni", "avx_vnni", "avx512_bf16", "avx512_fp16"),
     *("amx_tile", "amx_int8", "amx_bf16"),
+    *("asimd", "asimdrdm", "asimddp", "asimdhp", "i8mm", "bf16", "sve", "sve2", "sme"),
 )
 """Processor features that kernels use or could use."""
 
@@ -168,7 +169,7 @@ def _cpuinfo() -> tuple[str, frozenset[str]]:
                 key, _, value = line.partition(":")
                 if key.strip() == "model name":
                     name = value.strip()
-                elif key.strip() == "flags":
+                elif key.strip() in ("flags", "Features"):  # on x86, on Arm
                     flags = frozenset(value.split())
                 elif not key.strip():
                     break  # all processors are the same

@@ -8,7 +8,7 @@ include nnapi_shim/native/flags/flags.mk
 include nnapi_shim/native/short.mk
 
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
-COMPANION_OBJECT_DIR := build/companion
+COMPANION_OBJECT_DIR ?= build/companion
 COMPANION_CFLAGS = $(FLAGS_TO_COMPILE) '-ffile-prefix-map=$(CURDIR)=.' -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
 # What they give out, such as properties, and a trace that is being written, outlive a dlclose().

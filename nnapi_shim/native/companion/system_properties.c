@@ -29,13 +29,19 @@ static const char sdk[] = "ro.build.version.sdk";
 /* nnapi_shim/settings.py says the same. */
 static const char default_api[] = "34";
 
+#if defined(__aarch64__)
+#define ABI "arm64-v8a"
+#else
+#define ABI "x86_64"
+#endif
+
 /* What most programs look at. */
 static const prop_info defaults[] = {
     {"ro.build.version.codename", "REL"},
     {"ro.hardware", "nnapi_shim"},
     {"ro.product.brand", "nnapi_shim"},
-    {"ro.product.cpu.abi", "x86_64"},
-    {"ro.product.cpu.abilist", "x86_64"},
+    {"ro.product.cpu.abi", ABI},
+    {"ro.product.cpu.abilist", ABI},
     {"ro.product.device", "nnapi_shim"},
     {"ro.product.manufacturer", "nnapi_shim"},
     {"ro.product.model", "nnapi_shim"},

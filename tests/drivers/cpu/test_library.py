@@ -31,6 +31,7 @@ def test_a_missing_kernel_is_named_with_what_to_do(folder):
         (lambda contents: contents[:-1], "is cut off"),
         (lambda contents: b"\0" + contents[1:], "cannot be loaded"),
         (lambda contents: b"", "is not of version"),
+        (lambda contents: contents[:18] + b"\x08\0" + contents[20:], "another architecture"),
     ],
 )
 def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd, damage, message):

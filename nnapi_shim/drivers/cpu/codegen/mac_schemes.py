@@ -23,9 +23,12 @@ class MacScheme(NamedTuple):
     broadcast(builder, word, flip, lanes): an input word in all lanes.
     weights(builder, address, lanes): a vector of packed words.
     step(builder, sum, x, w): sum + x . w.
+    words(builder, words, flip): a vector of input words, ready for `step_by_lane`.
+    step_by_lane(builder, sum, words, number, w): the step of one of these words.
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     is_scaled: weights are multiplied by the float32 scale of their column, behind the biases.
+    plain: the scheme for a flip of 0, if there is one.
     """
 
     name: str
@@ -37,9 +40,22 @@ class MacScheme(NamedTuple):
     broadcast: Callable[..., Any]
     weights: Callable[..., Any]
     step: Callable[..., Any]
+    words: Callable[..., Any]
+    step_by_lane: Callable[..., Any]
     has_terms: bool = False
     is_shifted: bool = False
     is_scaled: bool = False
+    plain: Any = None
+
+
+def _as_they_are(builder: Any, words: Any, flip: Any) -> Any:
+    """Input words are used as they are."""
+    return words
+
+
+def _in_all_lanes(builder: Any, words: Any, number: int, total: Any, w: Any) -> Any:
+    """A word of a vector in all lanes, as a vector like w, which is as wide as `total`."""
+    return builder.bitcast(builder.pick(words, [number] * total.type.count), w.type)
 
 
 def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
@@ -58,7 +74,13 @@ def float32() -> MacScheme:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.multiply_add(builder, x, w, total)
 
-    return MacScheme("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
+    def step_by_lane(builder: Any, total: Any, words: Any, number: int, w: Any) -> Any:
+        return step(builder, total, _in_all_lanes(builder, words, number, total, w), w)
+
+    return MacScheme(
+        *("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step),
+        *(_as_they_are, step_by_lane),
+    )
 
 
 def halves() -> MacScheme:
@@ -103,7 +125,8 @@ def pairs16(packed: Any = HALFWORD) -> MacScheme:
 
     name = f"s16s{8 * size}"
     return MacScheme(
-        name, WORD, BYTE, QUANTIZED_HEAD_BYTES, 2 * size, _no_mask, broadcast, weights, step
+        *(name, WORD, BYTE, QUANTIZED_HEAD_BYTES, 2 * size, _no_mask, broadcast, weights, step),
+        *(_as_they_are, ISA.dot_pairs_by_lane),
     )
 
 
@@ -113,7 +136,10 @@ def sums16() -> MacScheme:
 
 
 def quads8() -> MacScheme:
-    """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
+    """A word is four bytes of the input, which `flip` makes uint8, by four int8 weights.
+
+    They are int8 where the tiling has `signed_dots`.
+    """
 
     def mask(builder: Any, flip: Any, lanes: int) -> Any:
         # From memory, because a constant here sends instruction selection of LLVM 22 into an
@@ -125,27 +151,41 @@ def quads8() -> MacScheme:
         flipped = builder.xor(builder.splat(word, lanes), flip)
         return builder.bitcast(flipped, vector(BYTE, 4 * lanes))
 
+    def words(builder: Any, words: Any, flip: Any) -> Any:
+        return builder.xor(words, flip)
+
+    plain = plain_quads8()
+    return plain._replace(name="u8s8", mask=mask, broadcast=broadcast, words=words, plain=plain)
+
+
+def plain_quads8() -> MacScheme:
+    """As quads8, of bytes as they are."""
+
+    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
+        return builder.bitcast(builder.splat(word, lanes), vector(BYTE, 4 * lanes))
+
     def weights(builder: Any, address: Any, lanes: int) -> Any:
         return builder.load_from(address, vector(BYTE, 4 * lanes), 4)
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_quads(builder, total, x, w)
 
-    return MacScheme("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)
+    def step_by_lane(builder: Any, total: Any, words: Any, number: int, w: Any) -> Any:
+        return step(builder, total, _in_all_lanes(builder, words, number, total, w), w)
+
+    return MacScheme(
+        *("u8s8plain", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, _no_mask, broadcast, weights, step),
+        *(_as_they_are, step_by_lane),
+    )
 
 
 def byte_pairs() -> MacScheme:
     """A word is four uint8 of the input by four int8 weights, whose products fit int16 in pairs."""
 
-    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        return builder.bitcast(builder.splat(word, lanes), vector(BYTE, 4 * lanes))
-
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_byte_pairs(builder, total, x, w)
 
-    return quads8()._replace(
-        name="u8s8pairs", mask=_no_mask, broadcast=broadcast, step=step, has_terms=True
-    )
+    return plain_quads8()._replace(name="u8s8pairs", step=step, has_terms=True)
 
 
 def shifted_words() -> MacScheme:

@@ -7,10 +7,10 @@ file here, one in `codegen/isa/`, an entry in both tables, and its detection in 
 
 import os
 
-from nnapi_shim.drivers.cpu.isa import portable, x86
+from nnapi_shim.drivers.cpu.isa import aarch64, portable, x86
 from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier
 
-ARCHITECTURES = (x86.ARCHITECTURE,)
+ARCHITECTURES = (x86.ARCHITECTURE, aarch64.ARCHITECTURE)
 PORTABLE = portable.TIER.name
 
 
@@ -19,13 +19,13 @@ def platform_machine() -> str:
     return os.uname().machine
 
 
-def _native() -> Architecture:
-    machine = platform_machine()
+def architecture_of(machine: str) -> Architecture:
+    """The architecture of a machine; one without a file of its own has the portable tier."""
     known = {architecture.machine: architecture for architecture in ARCHITECTURES}
     return known.get(machine) or portable.ARCHITECTURE._replace(machine=machine)
 
 
-ARCHITECTURE = _native()
+ARCHITECTURE = architecture_of(platform_machine())
 """That of this machine."""
 
 TIERS: dict[str, Tier] = {
@@ -35,13 +35,19 @@ TIERS: dict[str, Tier] = {
 }
 """All tiers, by name."""
 
-DEFAULT_TIERS = tuple(tier.name for tier in ARCHITECTURE.tiers)
-"""Names of the tiers of this architecture, best first; all of them are built by default."""
+
+def own_tiers(architecture: Architecture) -> tuple[str, ...]:
+    """Names of an architecture's own tiers, best first; all of them are built by default."""
+    return tuple(tier.name for tier in architecture.tiers)
+
+
+DEFAULT_TIERS = own_tiers(ARCHITECTURE)
+"""Those of this machine's architecture."""
 
 NATIVE_TIERS = tuple(dict.fromkeys((*DEFAULT_TIERS, PORTABLE)))
-"""Names of the tiers that can be built on this architecture, best first."""
+"""Names of the tiers that can be built for this architecture, best first."""
 
 
-def processor(tier: Tier) -> tuple[str, str]:
+def processor(tier: Tier, architecture: Architecture = ARCHITECTURE) -> tuple[str, str]:
     """Processor and features to compile a tier for, as LLVM names them."""
-    return tier.cpu or ARCHITECTURE.baseline, tier.features
+    return tier.cpu or architecture.baseline, tier.features

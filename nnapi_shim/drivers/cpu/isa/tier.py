@@ -16,8 +16,11 @@ class Tiling(NamedTuple):
     rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
     models, or 0.
     group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
+    signed_dots: dot products are s8 x s8.
     masked: vectors can be loaded and stored under a mask at no cost.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
+    words: words of an input row that matrix kernels load at once, for instructions that multiply by
+    a lane of a vector.
     """
 
     lanes: int
@@ -30,6 +33,8 @@ class Tiling(NamedTuple):
     group: int = 2
     masked: bool = False
     channel_vectors: int = 2
+    words: int = 1
+    signed_dots: bool = False
 
     @property
     def columns(self) -> int:
@@ -85,6 +90,7 @@ class Architecture(NamedTuple):
 
     machine: as the kernel names it. baseline: LLVM's name of the oldest processor.
     tiers: best first. module_flags: LLVM code that is linked into every module of kernels.
+    function_attributes: of every function of kernels, as LLVM code.
     llvm_options: options of LLVM's command line.
     """
 
@@ -92,4 +98,5 @@ class Architecture(NamedTuple):
     baseline: str
     tiers: tuple[Tier, ...]
     module_flags: str = ""
+    function_attributes: tuple[str, ...] = ()
     llvm_options: tuple[str, ...] = ()

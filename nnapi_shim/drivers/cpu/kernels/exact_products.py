@@ -5,7 +5,7 @@ import numpy as np
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ
 from nnapi_shim.drivers.cpu.codegen.exact_microkernel import exact_row, fill_level
-from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, f32, f64, i64, u8
 from nnapi_shim.drivers.cpu.lowering.exact_products import (
     BINADES,
@@ -142,7 +142,7 @@ def exact_product(a, tile, deadline):
     return 0
 
 
-if TILING.group == 4:
+if TILING.group == 4 and ISA.tier.byte_weights:
     kernel(PREPARE_DIGITS)(prepare_digits)
     kernel(PACK_UNSIGNED)(pack_unsigned)
     kernel(EXACT_PRODUCT)(exact_product)

@@ -391,6 +391,13 @@ def _sum_of_s16(x, count, flip):
 
 row_sums("row_sums_u8", sum_of_bytes)
 row_sums("row_sums_s16", _sum_of_s16)
+if ISA.tier.tiling.signed_dots:
+
+    @helper
+    def _sum_of_signed_bytes(x, count, flip):
+        return sum_of_bytes(x, count, flip ^ 0x80) - 128 * count
+
+    row_sums("row_sums_s8", _sum_of_signed_bytes)
 
 
 @kernel(OFFSETS)

@@ -22,7 +22,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
 )
 from nnapi_shim.drivers.cpu.codegen.reduction_loops import Reduction, reduce_lanes, reduce_rows
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of, sum_of
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, WORD, constant, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
@@ -75,13 +75,17 @@ def sum_of_blocks(builder, address, count, flip):
     """The sum of the bytes XOR flip of `count` blocks of BLOCK_BYTES, fewer than LONG bytes."""
     lanes, block = vector(WORD, TILING.lanes), vector(BYTE, BLOCK_BYTES)
     sums = builder.variable(lanes, ir.Constant(lanes, None))
-    mask, ones = builder.splat(flip, BLOCK_BYTES), constant(block, 1)
+    ones = constant(block, 1)
     add_quads = ISA.dot_quads if TILING.group == 4 else ISA.dot_byte_pairs
+    signed = TILING.group == 4 and TILING.signed_dots  # their bytes are 128 less
+    mask = builder.splat(builder.xor(flip, BYTE(0x80)) if signed else flip, BLOCK_BYTES)
     with builder.each(count, BLOCK_BYTES) as offset:
         value = builder.xor(builder.load_from(builder.add(address, offset), block, 1), mask)
         builder.store(add_quads(builder, builder.load(sums), value, ones), sums)
     name = f"llvm.vector.reduce.add.v{TILING.lanes}i32"
-    return builder.zext(builder.call_by_name(name, WORD, builder.load(sums)), LONG_WORD)
+    total = builder.sext(builder.call_by_name(name, WORD, builder.load(sums)), LONG_WORD)
+    less = builder.mul(count, long(128 * BLOCK_BYTES if signed else 0))
+    return builder.add(total, less)
 
 
 @helper

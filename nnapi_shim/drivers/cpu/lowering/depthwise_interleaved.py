@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import (
     FINISH,
+    dot_zero,
     finish,
     float64s,
     signed_zero,
@@ -116,7 +117,7 @@ def lower_interleaved(
     flip, zero = signed_zero(product.input)
     parts, sum_zero = 1, 0
     if tiling.group == 4:
-        flip, sum_zero = flip ^ 0x80, zero + 128
+        flip, sum_zero = dot_zero(product.input, tiling)
         parts = int8_parts(filter.operand)
     column_bytes = 4 * cut.slab
     offsets = [

@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import multiplied_with
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts
-from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
+from nnapi_shim.drivers.cpu.lowering.requantization import dot_zero, signed_zero
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
@@ -137,7 +137,8 @@ def _padded_rows(
         else:
             values["fill"] = product.input.zero_point & 0xFF
             outside = bytes([values["fill"]]) * (4 * words)
-            rest = {"zero": zero + 128, "flip": 0x80 ^ flip}
+            flip, zero = dot_zero(product.input, tiling)
+            rest = {"zero": zero, "flip": flip}
     rows = window.batch * window.in_height
     length = rows * pitch * scale * size
     buffer = Buffer(length)

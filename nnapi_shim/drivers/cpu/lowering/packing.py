@@ -5,8 +5,8 @@ by word of the depth. A panel begins with the bias and, if quantized, the multip
 (requantization.py). Constant filters are packed at compilation.
 
 The layout of quantized inputs depends on the tier. For s16 x s16, inputs and weights are widened to
-int16 less their zero points, without further correction. For u8 x s8, bytes are multiplied as
-stored, which needs corrections:
+int16 less their zero points, without further correction. For dot products (u8 x s8 or s8 x s8),
+bytes are multiplied as stored, which needs corrections:
 
     sum((x - zx) * (w - zw)) = sum(x * w) - zx * sum(w) + count * zx * zw - zw * sum(x)
 
@@ -19,7 +19,12 @@ from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
-from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.requantization import (
+    COLUMN_BYTES,
+    dot_zero,
+    float64s,
+    signed_zero,
+)
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, INT8, scales
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
@@ -178,6 +183,11 @@ def multipliers(product: ProductDescriptor, filter: BoundOperand, columns: int) 
     return factors if quant else factors * columns
 
 
+def dot_sums(tiling: Tiling) -> str:
+    """The kernel that sums rows of bytes as dot products take them."""
+    return "row_sums_s8" if tiling.signed_dots else "row_sums_u8"
+
+
 def whole_filter(product: ProductDescriptor, operand: BoundOperand) -> Filter:
     """The Filter of an operand [columns, ..., depth] and the bias of the product."""
     columns = operand.dimensions[0]
@@ -216,9 +226,9 @@ def prepared_input(
     else:
         kernel = "prepare_u8"
         outside = bytes([product.input.zero_point & 0xFF]) * row_bytes
-        to_unsigned = 0x80 ^ flip
+        dot_flip, dots_zero = dot_zero(product.input, tiling)
         prepared = Input(
-            [], source, row_bytes, words, outside, zero + 128, to_unsigned, "row_sums_u8"
+            [], source, row_bytes, words, outside, dots_zero, dot_flip, dot_sums(tiling)
         )
         if row_bytes == depth:
             return prepared

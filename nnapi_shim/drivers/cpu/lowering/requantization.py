@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from struct import pack
 
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
@@ -20,6 +21,12 @@ def signed_zero(operand: BoundOperand) -> tuple[int, int]:
     if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
         return 0x80, operand.zero_point - 128
     return 0, operand.zero_point
+
+
+def dot_zero(operand: BoundOperand, tiling: Tiling) -> tuple[int, int]:
+    """As signed_zero, for the bytes that dot products take: uint8 if they are not signed_dots."""
+    flip, zero = signed_zero(operand)
+    return (flip, zero) if tiling.signed_dots else (flip ^ 0x80, zero + 128)
 
 
 def float64s(values: Sequence[float]) -> bytes:

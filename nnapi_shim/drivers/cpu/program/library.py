@@ -10,7 +10,7 @@ from collections.abc import Callable
 import _cffi_backend
 
 from nnapi_shim import address, folders, log, process
-from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS, PORTABLE
+from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS, PORTABLE, platform_machine
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
@@ -142,11 +142,15 @@ class KernelLibrary:
 
     @property
     def identity(self) -> str:
-        """Identifies a build of the kernels: tier, file size and modification time."""
+        """Identifies a build of the kernels: architecture and tier, file size, modification time.
+
+        A folder of cached models may be shared by machines of several architectures.
+        """
+        name = f"{platform_machine()}-{self.tier}"
         if not self._path:
-            return self.tier
+            return name
         status = os.stat(self._path)
-        return f"{self.tier} {status.st_size} {status.st_mtime_ns}"
+        return f"{name} {status.st_size} {status.st_mtime_ns}"
 
     def address(self, name: str) -> int:
         """Address of a kernel; compiles it when the built library lacks it."""
@@ -212,6 +216,9 @@ def _load(path: str) -> Any:
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
             log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
             return None
+        if not _is_of_this_machine(file.fileno()):  # the loader says that there is no such file
+            log.error(f"{path} is for another architecture and is not used; {_CURE}")
+            return None
         if not _is_whole(file.fileno()):  # the loader does not detect this, and crashes
             log.error(f"{path} is cut off and is not used; {_CURE}")
             return None
@@ -235,6 +242,15 @@ def _contains(file: BinaryIO, pattern: bytes) -> bool:
 
 _PART = 1 << 15
 """Bytes per read."""
+
+
+_ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
+
+
+def _is_of_this_machine(file: int) -> bool:
+    """Whether an ELF file has code of this architecture, or of one that is not in the table."""
+    (machine,) = unpack_from("<H", os.pread(file, 64, 0).ljust(64, b"\0"), 18)
+    return bool(machine == _ELF_MACHINES.get(platform_machine(), machine))
 
 
 def _is_whole(file: int) -> bool:

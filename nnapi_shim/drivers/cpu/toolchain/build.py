@@ -18,7 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS
+from nnapi_shim.drivers.cpu.isa import (
+    ARCHITECTURES,
+    PORTABLE,
+    TIERS,
+    architecture_of,
+    own_tiers,
+    platform_machine,
+)
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
 from nnapi_shim.drivers.cpu.toolchain.linking import link_tier, try_linker
@@ -41,48 +48,56 @@ SHORT = 0.5
 
 
 def build(
-    out: str | Path, tiers: Sequence[str] | None = None, objects: str | Path | None = None
+    out: str | Path,
+    tiers: Sequence[str] | None = None,
+    objects: str | Path | None = None,
+    machine: str = "",
 ) -> None:
     """Bring the kernel libraries in the folder `out` up to date.
 
     tiers: all of this architecture's own by default; "best" is the best that this processor runs.
     objects: folder of the object files, by default `kernels` beside `out`.
+    machine: architecture to build for, by default this one.
     Ends the program with a message of one line on failure, and keeps the object files that are
     complete.
     """
+    machine = machine or platform_machine()
     out = Path(out)
     objects = Path(objects) if objects else out.parent / "kernels"
     tiers = (
         processor_tiers()[:1]
         if tiers and "best" in tiers
-        else list(tiers or reversed(DEFAULT_TIERS))
+        else list(tiers or reversed(own_tiers(architecture_of(machine))))
     )
     began = time.monotonic()
     with _errors_as_messages(out):
         out.mkdir(parents=True, exist_ok=True)
         for tier in tiers:
             (objects / tier).mkdir(parents=True, exist_ok=True)
-        if jobs := _outdated(tiers, objects):
-            try_linker(objects)
+        if jobs := _outdated(tiers, objects, machine):
+            try_linker(objects, machine)
             compile_all(jobs, objects)
-        linked = [link_tier(objects / tier, FAMILIES, out / library_name(tier)) for tier in tiers]
+        linked = [
+            link_tier(objects / tier, FAMILIES, out / library_name(tier), machine) for tier in tiers
+        ]
     if any(linked):
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
 
 
-def estimate(objects: Path) -> float:
+def estimate(objects: Path, machine: str = "") -> float:
     """About how many seconds the kernels of all tiers take that `objects` lacks."""
-    jobs = _outdated(DEFAULT_TIERS, objects)
+    machine = machine or platform_machine()
+    jobs = _outdated(own_tiers(architecture_of(machine)), objects, machine)
     return sum(job.seconds for job in jobs) / len(os.sched_getaffinity(0))
 
 
-def _outdated(tiers: Sequence[str], objects: Path) -> list[Job]:
+def _outdated(tiers: Sequence[str], objects: Path, machine: str) -> list[Job]:
     """Jobs for the object files that are missing or older than their sources."""
     digests = {family: digest_of(family) for family in FAMILIES}
     slower = slowdown(len(os.sched_getaffinity(0)))
     seconds = {family: SECONDS.get(family, SHORT) * slower for family in FAMILIES}
     return [
-        Job(tier, family, digests[family], seconds[family])
+        Job(tier, family, digests[family], seconds[family], machine)
         for tier in tiers
         for family in sorted(FAMILIES, key=seconds.__getitem__, reverse=True)
         if not is_current(family, digests[family], objects / tier)
@@ -120,14 +135,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=__spec__.name, description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/lib"), help="folder of libraries")
     parser.add_argument(
+        "--machine",
+        default=platform_machine(),
+        choices=[*dict.fromkeys((platform_machine(), *(each.machine for each in ARCHITECTURES)))],
+        help="architecture to build for; default: this one",
+    )
+    parser.add_argument(
         "--tiers",
         nargs="*",
-        choices=["best", *NATIVE_TIERS],
+        choices=["best", *TIERS],
         help="default: all of this architecture's own; best: the best that this processor runs",
     )
     options = parser.parse_args()
+    allowed = [*own_tiers(architecture_of(options.machine)), PORTABLE]
+    if options.machine == platform_machine():
+        allowed.append("best")
+    for tier in options.tiers or ():
+        if tier not in allowed:
+            parser.error(
+                f"{tier} is no tier of {options.machine}: choose from {', '.join(allowed)}"
+            )
     signal.signal(signal.SIGTERM, _interrupt)
-    build(options.out, options.tiers)
+    build(options.out, options.tiers, machine=options.machine)
 
 
 if __name__ == "__main__":

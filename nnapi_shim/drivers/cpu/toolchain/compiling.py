@@ -16,11 +16,12 @@ from numba.core import cgutils, codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from nnapi_shim.drivers.cpu.isa import ARCHITECTURE, processor
+from nnapi_shim.drivers.cpu.isa import platform_machine, processor
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX
 from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS, Kernel, entry
+from nnapi_shim.drivers.cpu.toolchain.target import architecture, triple
 
 BY_LIBRARY = (
     *("conversion", "depthwise", "gemm", "half_precision", "lstm", "rnn", "roi", "selection"),
@@ -44,6 +45,8 @@ class IrLibrary(codegen.CPUCodeLibrary):  # type: ignore[misc]
             if function.blocks:
                 # So that debuggers and profilers find from a kernel to its caller.
                 function.attributes.add("uwtable")
+                for attribute in architecture().function_attributes:
+                    set.add(function.attributes, attribute)  # llvmlite knows no text attributes
         self.texts.append(cgutils.normalize_ir_text(str(module)))
 
     def finalize(self) -> None:
@@ -74,12 +77,22 @@ class IrCodegen(codegen.JITCPUCodegen):  # type: ignore[misc]
         """Kernels have no Python environment."""
 
 
+def target_triple() -> str:
+    """LLVM's name of the target: of this process, unless it compiles for another architecture."""
+    machine = architecture().machine
+    return llvm.get_process_triple() if machine == platform_machine() else triple(machine)
+
+
 def target_machine(tier: Tier) -> Any:
     """The processor to compile for."""
-    cpu, features = processor(tier)
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+    cpu, features = processor(tier, architecture())
+    if architecture().machine == platform_machine():
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(target_triple()).create_target_machine(
         cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
     )
 
@@ -88,7 +101,8 @@ class FamilyCompiler:
     """Compiles for one tier; numba compiles for nothing else in this process from now on."""
 
     def __init__(self, tier: Tier) -> None:
-        for option in ARCHITECTURE.llvm_options:
+        self.architecture = architecture()
+        for option in self.architecture.llvm_options:
             llvm.set_option("nnapi_shim", option)
         self.machine = target_machine(tier)
         self._layout = str(self.machine.target_data)
@@ -123,14 +137,14 @@ class FamilyCompiler:
 
     def _empty(self) -> Any:
         module = llvm.parse_assembly("")
-        module.triple, module.data_layout = llvm.get_process_triple(), self._layout
+        module.triple, module.data_layout = target_triple(), self._layout
         return module
 
     def _linked(self, texts: Sequence[str]) -> Any:
         module = self._empty()
         for text in texts:
             part = llvm.parse_assembly(text)
-            part.data_layout = self._layout
+            part.triple, part.data_layout = module.triple, self._layout
             module.link_in(part)
         return module
 
@@ -183,8 +197,8 @@ class FamilyCompiler:
         numba's variables become internal and are dropped: their names have numbers that depend on
         earlier compilations of the process.
         """
-        if ARCHITECTURE.module_flags:
-            module.link_in(self._linked([ARCHITECTURE.module_flags]))
+        if flags := self.architecture.module_flags:
+            module.link_in(self._linked([flags]))
         for function in module.functions:
             if function.is_declaration and not function.name.startswith("llvm."):
                 function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest

@@ -10,56 +10,59 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from nnapi_shim.drivers.cpu.isa import platform_machine
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX, VERSION_SYMBOL
 from nnapi_shim.drivers.cpu.toolchain.objects import PACKAGE, write_atomically
 
 HARDENING = PACKAGE / "native" / "flags"
-FLAGS = [
-    "-shared",
-    "-fPIC",
-    "-O2",
-    "-g0",
-    "-nostdlib",
-    "-Wl,-z,defs",
-    "-Wl,--gc-sections",
-    *(
-        f"@{HARDENING / kind}{machine}"
+
+
+def flags(machine: str) -> list[str]:
+    """The flags of a library for an architecture."""
+    files = [
+        HARDENING / f"{kind}{suffix}"
         for kind in ("compile", "link", "library")
-        for machine in ("", f"-{platform_machine()}")
-        if Path(f"{HARDENING / kind}{machine}").exists()
-    ),
-]
+        for suffix in ("", f"-{machine}")
+    ]
+    return [
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-g0",
+        "-nostdlib",
+        "-Wl,-z,defs",
+        "-Wl,--gc-sections",
+        *(f"@{path}" for path in files if path.exists()),
+    ]
 
 
-def try_linker(folder: Path) -> None:
+def try_linker(folder: Path, machine: str) -> None:
     """Link an empty library before the long part of a build; ends the program if that fails."""
     with tempfile.TemporaryDirectory(dir=folder) as where:
-        _run_linker([], Path(where), Path(where, "empty.so"))
+        _run_linker([], Path(where), Path(where, "empty.so"), machine)
 
 
-def link_tier(folder: Path, families: Sequence[str], library: Path) -> bool:
+def link_tier(folder: Path, families: Sequence[str], library: Path, machine: str) -> bool:
     """Link a tier's objects if they are newer than the library; whether it was necessary."""
     objects = [folder / f"{family}.o" for family in families]
-    current = library.exists() and _recorded_inputs(folder) == _inputs(families)
+    current = library.exists() and _recorded_inputs(folder) == _inputs(families, machine)
     if current and all(o.stat().st_mtime <= library.stat().st_mtime for o in objects):
         return False
     temporary = library.with_suffix(f".{os.getpid()}")
     try:
-        _run_linker([str(path) for path in objects], folder, temporary)
+        _run_linker([str(path) for path in objects], folder, temporary, machine)
         temporary.replace(library)
     finally:
         temporary.unlink(missing_ok=True)
-    write_atomically(folder / "linked.json", json.dumps(_inputs(families)).encode())
+    write_atomically(folder / "linked.json", json.dumps(_inputs(families, machine)).encode())
     return True
 
 
-def _inputs(families: Sequence[str]) -> list[str]:
+def _inputs(families: Sequence[str], machine: str) -> list[str]:
     """What a library is linked from: its version, the families, the flags."""
     return [
         VERSION_SYMBOL,
         *families,
-        *(Path(f[1:]).read_text() if f[0] == "@" else f for f in FLAGS),
+        *(Path(f[1:]).read_text() if f[0] == "@" else f for f in flags(machine)),
     ]
 
 
@@ -72,13 +75,13 @@ def _compiler() -> list[str]:
     return shlex.split(os.environ.get("CC") or "cc")
 
 
-def _run_linker(inputs: Sequence[str], folder: Path, library: Path) -> None:
+def _run_linker(inputs: Sequence[str], folder: Path, library: Path, machine: str) -> None:
     """Link all inputs; fails on a symbol that neither libm nor libc defines."""
     exports = folder / "exports.map"
     exports.write_text(f"{{ global: {SYMBOL_PREFIX}*; local: *; }};\n")
     mark = folder / "version.c"
     mark.write_text(f"int {VERSION_SYMBOL}(void);\nint {VERSION_SYMBOL}(void) {{ return 0; }}\n")
-    command = [*_compiler(), *FLAGS, f"-Wl,--version-script={exports}", "-o", str(library)]
+    command = [*_compiler(), *flags(machine), f"-Wl,--version-script={exports}", "-o", str(library)]
     try:
         subprocess.run(
             [*command, *inputs, str(mark), "-lm", "-lc"], check=True, stdin=subprocess.DEVNULL

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.isa import TIERS, processor
+from nnapi_shim.drivers.cpu.isa import TIERS, platform_machine, processor
 from nnapi_shim.drivers.cpu.toolchain.objects import PACKAGE, write_object
 from nnapi_shim.drivers.cpu.toolchain.progress import Progress
 
@@ -26,13 +26,14 @@ class Job(NamedTuple):
     digest: of its sources, taken before the worker that compiles it has started. A source that is
         edited later thus has another digest than the stamp, whether the worker imported it before
         or after the edit.
-    seconds: about how long it takes.
+    seconds: about how long it takes. machine: the architecture.
     """
 
     tier: str
     family: str
     digest: str
     seconds: float
+    machine: str
 
 
 class Worker:
@@ -40,14 +41,18 @@ class Worker:
     its sources; the answer is a line with an error number and a file.
     """
 
-    def __init__(self, tier: str, folder: Path) -> None:
+    def __init__(self, tier: str, folder: Path, machine: str = platform_machine()) -> None:
         cpu, features = processor(TIERS[tier])
+        if machine != platform_machine():
+            # numba's own code generator is that of this machine, and generates nothing here.
+            cpu, features = "generic", ""
         environment = {
             **os.environ,
             "NUMBA_CPU_NAME": cpu,
             "NUMBA_CPU_FEATURES": features,
             "NUMBA_DISABLE_JIT": "0",
             "NNAPI_SHIM_BUILD_TIER": tier,
+            "NNAPI_SHIM_BUILD_MACHINE": machine,
             # The build's own path: pip keeps build requirements in folders of this build alone.
             "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)]),
         }
@@ -110,7 +115,7 @@ def compile_all(jobs: Sequence[Job], objects: Path) -> None:
             if idle is None or idle.tier != job.tier:
                 if idle is not None:
                     idle.end()
-                idle = Worker(job.tier, objects / job.tier)
+                idle = Worker(job.tier, objects / job.tier, job.machine)
             with suppress(BrokenPipeError):  # the process has ended: receive reports it
                 idle.send(job)
             workers[idle.process.stdout] = idle

@@ -4,12 +4,12 @@ Emitters ask it for capabilities. They never ask for a tier's name, take a numbe
 instruction set, or write the name of an intrinsic that only some processors have.
 """
 
-from nnapi_shim.drivers.cpu.codegen.isa import x86
+from nnapi_shim.drivers.cpu.codegen.isa import aarch64, x86
 from nnapi_shim.drivers.cpu.codegen.isa.portable import Portable
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.toolchain.target import is_emulated, target
 
-INSTRUCTIONS: dict[str, type[Portable]] = {**x86.INSTRUCTIONS}
+INSTRUCTIONS: dict[str, type[Portable]] = {**x86.INSTRUCTIONS, **aarch64.INSTRUCTIONS}
 """Tier -> its instructions; other tiers have those of LLVM."""
 
 

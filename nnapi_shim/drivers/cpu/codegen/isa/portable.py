@@ -46,15 +46,21 @@ class Portable:
             products.append(builder.mul(a, b))
         return builder.add(total, builder.add(*products))
 
+    def dot_pairs_by_lane(self, builder: Any, total: Any, words: Any, number: int, y: Any) -> Any:
+        """`dot_pairs` with the two int16 of one of the words <m x i32> in all lanes of x."""
+        x = builder.bitcast(builder.pick(words, [number] * total.type.count), y.type)
+        return self.dot_pairs(builder, total, x, y)
+
     def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """Total plus sums of four products of uint8 x and int8 y: <n x i32>, <4n x i8>, <4n x i8>.
 
-        All is exact; sums that leave int32 wrap.
+        x is int8 where the tiling has `signed_dots`. All is exact; sums that leave int32 wrap.
         """
         wide = total.type
+        widened = builder.sext if self.tier.tiling.signed_dots else builder.zext
         for at in range(4):
             every_fourth = range(at, x.type.count, 4)
-            a = builder.zext(builder.pick(x, every_fourth), wide)
+            a = widened(builder.pick(x, every_fourth), wide)
             b = builder.sext(builder.pick(y, every_fourth), wide)
             total = builder.add(total, builder.mul(a, b))
         return total

@@ -1,0 +1,108 @@
+"""Instructions of AArch64, a class per tier."""
+
+from typing import Any
+
+from llvmlite import ir
+
+from nnapi_shim.drivers.cpu.codegen.isa.portable import Portable
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BYTE,
+    HALFWORD,
+    LONG,
+    WORD,
+    constant,
+    long,
+    vector,
+)
+from nnapi_shim.drivers.cpu.isa import aarch64
+
+
+class Neon(Portable):
+    """Vectors of 128 bits, in 32 registers."""
+
+    lookup_bytes = 16
+
+    def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """SMULL, SMULL2, and ADDP, which adds neighbours."""
+        lanes = total.type.count
+        products = []
+        for first in (0, lanes):
+            half = range(first, first + lanes)
+            parts = [builder.pick(operand, half) for operand in (x, y)]
+            products.append(self._products(builder, total.type, *parts))
+        name = f"llvm.aarch64.neon.addp.v{lanes}i32"
+        return builder.add(total, builder.call_by_name(name, total.type, *products))
+
+    def dot_pairs_by_lane(self, builder: Any, total: Any, words: Any, number: int, y: Any) -> Any:
+        """SMLAL by a lane; LLVM separates y into first and second elements once for all words."""
+        lanes = total.type.count
+        halves = builder.bitcast(words, vector(HALFWORD, 2 * words.type.count))
+        for part in (0, 1):
+            a = builder.pick(halves, [2 * number + part] * lanes)
+            b = builder.pick(y, range(part, 2 * lanes, 2))
+            total = builder.add(total, self._products(builder, total.type, b, a))
+        return total
+
+    def _products(self, builder: Any, kind: Any, a: Any, b: Any) -> Any:
+        """Of int16, as int32."""
+        return builder.call_by_name(f"llvm.aarch64.neon.smull.v{kind.count}i32", kind, a, b)
+
+    def rounded(self, builder: Any, value: Any) -> Any:
+        """FCVTNS: what does not fit becomes the nearest int32, NaN 0."""
+        lanes = value.type.count
+        name = f"llvm.aarch64.neon.fcvtns.v{lanes}i32.v{lanes}f32"
+        return builder.call_by_name(name, vector(WORD, lanes), value)
+
+    def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
+        """SQXTN and SQXTN2."""
+        count, bits = a.type.count, a.type.element.width
+        kind = vector(ir.IntType(bits // 2), count)
+        name = f"llvm.aarch64.neon.sqxtn.v{count}i{bits // 2}"
+        return builder.join([builder.call_by_name(name, kind, part) for part in (a, b)])
+
+    def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
+        """UADDLV."""
+        total = builder.call_by_name("llvm.aarch64.neon.uaddlv.i32.v16i8", WORD, value)
+        return builder.zext(total, LONG)
+
+    def lookup(self, builder: Any, table: Any, value: Any) -> Any:
+        """TBL of four registers has 64 entries, and 0 beyond; TBX leaves what is beyond."""
+        kind = vector(BYTE, 16)
+        result = None
+        for quarter in range(4):
+            index = builder.sub(value, constant(kind, 64 * quarter)) if quarter else value
+            addresses = [builder.add(table, long(64 * quarter + 16 * at)) for at in range(4)]
+            entries = [builder.load_from(address, kind, 1) for address in addresses]
+            if result is None:
+                name, more = "llvm.aarch64.neon.tbl4.v16i8", entries
+            else:
+                name, more = "llvm.aarch64.neon.tbx4.v16i8", [result, *entries]
+            result = builder.call_by_name(name, kind, *more, index)
+        return result
+
+
+class DotProd(Neon):
+    """With dot products of bytes of the same sign."""
+
+    def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """SDOT; LLVM takes a lane of the second operand only."""
+        lanes = total.type.count
+        name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
+        return builder.call_by_name(name, total.type, total, y, x)
+
+
+class I8mm(DotProd):
+    """With dot products of uint8 and int8."""
+
+    def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """USDOT, by a lane SUDOT."""
+        lanes = total.type.count
+        name = f"llvm.aarch64.neon.usdot.v{lanes}i32.v{4 * lanes}i8"
+        return builder.call_by_name(name, total.type, total, x, y)
+
+
+INSTRUCTIONS: dict[str, type[Portable]] = {
+    aarch64.NEON.name: Neon,
+    aarch64.DOTPROD.name: DotProd,
+    aarch64.I8MM.name: I8mm,
+}
