@@ -44,7 +44,7 @@ def counts(graph: GraphView) -> str:
     shown = [f"{times} {name}" for name, times in kinds.most_common(_MOST_KINDS)]
     rest = len(kinds) - len(shown)
     if rest > 0:
-        shown.append(f"{rest} other kinds")
+        shown.append(count(rest, "other kind"))
     suffix = f" ({', '.join(shown)})" if shown else ""
     operands = count(len(graph.operands), "operand")
     return f"{operands}, {count(len(graph.operations), 'operation')}{suffix}"

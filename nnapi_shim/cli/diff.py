@@ -158,7 +158,11 @@ def _show_quantization(report: "QuantizationErrors") -> None:
 
 
 def _show(report: "Diff") -> None:
-    how = "each operation with the inputs that A has" if report.is_isolated else "each with its own"
+    how = (
+        "each operation with the inputs that A has"
+        if report.is_isolated
+        else "each device with its own values"
+    )
     inputs = _RANDOM if report.made_up else ""
     write(f"A is {report.a}, B is {report.b}; {how}{inputs}")
     write_table(

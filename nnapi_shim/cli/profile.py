@@ -131,11 +131,19 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
                 ("", f"  {step.kernel or step.where}", step.device, duration(step.seconds))
                 for step in item.steps
             ]
-    write_table(
-        (">#", "operation", "device", ">time", ">share", ">arithmetic", ">GB/s")
-        + (">of peak", "bound"),
-        [(*row, *[""] * 9)[:9] for row in rows],
+    columns: tuple[str, ...] = (
+        ">#",
+        "operation",
+        "device",
+        ">time",
+        ">share",
+        ">arithmetic",
+        ">GB/s",
     )
+    if report.peaks is not None:
+        columns += (">of peak", "bound")
+    width = len(columns)
+    write_table(columns, [(*row, *[""] * width)[:width] for row in rows])
     write()
     write_table(
         ("operation", ">count", ">time", ">share"),

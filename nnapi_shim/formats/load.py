@@ -100,7 +100,8 @@ def load(
             return onnx_model.loaded(data, folder, shapes)
         if not tflite_file.is_tflite(data):
             raise bad_data(
-                "it is no file of a kind that is read: .tflite, .onnx, captures", "import.file-kind"
+                "it is not a model; a .tflite or .onnx file or a capture is needed",
+                "import.file-kind",
             )
         from nnapi_shim.formats.tflite import model
 

@@ -165,7 +165,7 @@ class Arguments:
         for role, arguments in (("input", self._inputs), ("output", self._outputs)):
             if None in arguments:
                 index = arguments.index(None)
-                message = f"{role} {index} is not set; every argument must be (set{role.title()})"
+                message = f"{role} {index} is not set; set{role.title()} must set every {role}"
                 raise bad_data(message, "execution.argument.missing").about(Place(role, index))
         for index, memory in self.device_inputs:
             if not memory.is_initialized:

@@ -323,7 +323,7 @@ class Model:
         lifetime = self._operand(index).lifetime
         if index in listed:
             error = bad_data(
-                f"operand {index} is named twice; once is allowed",
+                f"operand {index} is an input or output already; each operand can be listed once",
                 "model.identify-inputs-and-outputs.twice",
             )
         elif lifetime is not L.TEMPORARY_VARIABLE:

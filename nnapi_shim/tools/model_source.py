@@ -144,7 +144,10 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     if len(models) == 1:
         return next(iter(models.values()))
     if not models:
-        raise bad_data(f"{path} has no nnapi_shim.Model", "source.no-model")
+        raise bad_data(
+            f"{path} has no nnapi_shim.Model; {path}:NAME chooses a function that returns one",
+            "source.no-model",
+        )
     raise bad_data(
         f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses",
         "source.which-model",

@@ -76,7 +76,8 @@ def quantization_error(
     Operations are matched by the sequence of their types; one with a fused activation is compared
     with the activation of the other model. inputs: files, as in read_inputs; without files, random
     numbers from `seed`. Each model uses its own values, so errors add up.
-    Raises BAD_DATA for models whose inputs differ, or without equal operations.
+    Raises BAD_DATA for models whose inputs differ or without equal operations, and if the float
+    model is quantized.
     """
     model, other = model_of(source), model_of(float_source)
     if _is_quantized(other) and not _is_quantized(model):
@@ -107,6 +108,14 @@ def quantization_error(
         raise bad_data(
             "no operation of the quantized model has a counterpart in the float model",
             "tool.quantization.no-match",
+        )
+    if any(
+        operand.type in QUANTIZED_RANGE for _, view in found_pairs.pairs for operand in view.outputs
+    ):
+        raise bad_data(
+            f"{name_of(float_source)} is quantized; the model after --float must compute in float, "
+            "and `diff MODEL --device A --device B` compares two devices",
+            "tool.quantization.not-float",
         )
     found, wanted = on_model.intermediates(*values), on_other.intermediates(*other_values)
     scales = with_parameters(model.finished.main)

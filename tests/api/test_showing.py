@@ -106,6 +106,18 @@ def test_a_large_model_is_cut() -> None:
     assert len(str(model).splitlines()) == 604
 
 
+@pytest.mark.parametrize(
+    ("names", "rest"), [(["abs"], "1 other kind)"), (["abs", "neg"], "2 other kinds)")]
+)
+def test_less_frequent_kinds_are_counted(names: list[str], rest: str) -> None:
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [1])
+        for name in ["relu", "relu6", "tanh", "logistic", *names]:
+            x = getattr(model, name)(x)
+        model.outputs(x)
+    assert rest in str(model)
+
+
 def test_models_within() -> None:
     with Model() as model:
         condition, x = model.input("TENSOR_BOOL8", [1]), model.input("TENSOR_FLOAT32", [1])

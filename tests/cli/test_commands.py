@@ -143,6 +143,22 @@ def test_profile_writes_a_trace(command: Command, tmp_path: Path) -> None:
     assert "a.txt does not end in .json" in command.refuses("profile", CONV, "--trace", "a.txt")
 
 
+def test_profile_has_no_columns_of_peaks_that_are_not_measured(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e15, 1e15, 1e15))
+    assert "of peak  bound" in command.succeeds("profile", CONV, *NO_TIME).out
+    text = command.succeeds("profile", CONV, *NO_TIME, "--no-peaks", "--steps").out
+    assert "of peak" not in text and "bound" not in text
+
+
+def test_diff_says_which_values_each_device_has(command: Command) -> None:
+    words = ("diff", QUANTIZED)
+    assert "; each device with its own values" in command.succeeds(*words).out
+    isolated = command.succeeds(*words, "--isolated").out
+    assert "; each operation with the inputs that A has" in isolated
+
+
 def test_bench_numbers_of_threads(command: Command) -> None:
     found = command.succeeds("bench", CONV, *NO_TIME, "--threads", "1,2", "--json").json
     (measured,) = found["results"]
@@ -335,7 +351,10 @@ def test_bytes_of_a_part_of_an_element(command: Command, tmp_path: Path) -> None
     [
         ("run {}.tflite", ".tflite is empty"),
         ("explain {}.onnx", ".onnx is empty"),
-        ("run {}.py", ".py has no nnapi_shim.Model"),
+        (
+            "run {0}.py",
+            ".py has no nnapi_shim.Model; {0}.py:NAME chooses a function that returns one",
+        ),
         (f"run {CONV} --labels {{}}.txt", ".txt is empty"),
         (f"bench {CONV} --against {{}}.json", ".json is empty"),
         ("replay {}.zip", ".zip is empty"),
@@ -345,7 +364,7 @@ def test_empty_files(command: Command, tmp_path: Path, words: str, text: str) ->
     for suffix in ("tflite", "onnx", "py", "txt", "json", "zip"):
         (tmp_path / f"empty.{suffix}").touch()
     line = command.refuses(*words.format(tmp_path / "empty").split())
-    assert line == f"{tmp_path / 'empty'}{text}"
+    assert line == f"{tmp_path / 'empty'}{text.format(tmp_path / 'empty')}"
 
 
 def test_expected_outputs(command: Command, tmp_path: Path) -> None:

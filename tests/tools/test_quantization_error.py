@@ -79,6 +79,12 @@ def test_models_that_cannot_be_compared() -> None:
         quantization_error(quantized_model(), other)
 
 
+def test_a_quantized_model_as_float_model() -> None:
+    with pytest.raises(NnapiError, match="is quantized; the model after --float must") as caught:
+        quantization_error(quantized_model(), quantized_model())
+    assert caught.value.rule == "tool.quantization.not-float"
+
+
 def test_the_models_in_the_wrong_order() -> None:
     with pytest.raises(NnapiError, match="has no quantized operand; the quantized model comes"):
         quantization_error(float_model(), quantized_model())

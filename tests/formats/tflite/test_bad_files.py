@@ -231,7 +231,10 @@ def test_shared_parts_do_not_multiply() -> None:
     ("data", "message"),
     [
         (b"", "is empty"),
-        (b"PK\3\4 and so on, and more", "it is no file of a kind that is read"),
+        (
+            b"PK\3\4 and so on, and more",
+            "it is not a model; a .tflite or .onnx file or a capture is needed",
+        ),
         (b"\x18\0\0\0TFL3", "it has 8 bytes, which is no whole .tflite file"),
         (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset points outside the file"),
         (b"\x08\0\0\0TFL3" + b"\xff" * 40, "an offset points outside the file"),
