@@ -73,7 +73,7 @@ class Packages:
         return f"{self.wheel.name}, {self.wheel.stat().st_size / 1e6:.1f} MB"
 
     def has_tag(self, glibc: str) -> str:
-        """The wheel is for x86-64 with the glibc of hatch_build.py, as auditwheel finds, too."""
+        """The wheel is for x86-64 with the glibc of install/zig_cc.py, as auditwheel finds, too."""
         tag = f"manylinux_{glibc.replace('.', '_')}_x86_64"
         if not self.wheel.name.endswith(f"-cp310-abi3-{tag}.whl"):
             raise FailedCheckError(f"{self.wheel.name} is not for {tag}")

@@ -126,7 +126,7 @@ class Sources:
     def support(self) -> str:
         """The support matrix names what the packages are for."""
         text = self._text("docs/support.md")
-        glibc = re.search(r'^GLIBC = "(.*)"', self._text("hatch_build.py"), re.M)
+        glibc = re.search(r'^GLIBC = "(.*)"', self._text("install/zig_cc.py"), re.M)
         assert glibc is not None
         wanted = [*self.pythons(), f"glibc {glibc[1]}", "x86-64"]
         lacking = [each for each in wanted if each not in text]

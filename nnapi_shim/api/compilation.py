@@ -18,7 +18,7 @@ from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.drawing import Values
 from nnapi_shim.api.intermediates import Intermediates, exposed
-from nnapi_shim.api.names import member, unknown
+from nnapi_shim.api.names import member, unique_names, unknown
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
 from nnapi_shim.api.types import Outputs
@@ -390,15 +390,3 @@ def _folder_and_token(cache: object) -> tuple[str, bytes]:
 def _others(count: int, positions: Sequence[int]) -> list[int]:
     """The positions below `count` that are not in `positions`."""
     return [position for position in range(count) if position not in positions]
-
-
-_KEYWORDS = ("self", "out", "intermediates")
-
-
-def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
-    """A unique name for each argument; of inputs, one that is no keyword of `run`."""
-    keywords = _KEYWORDS if role == "input" else ()
-    return tuple(
-        name if name and names.count(name) == 1 and name not in keywords else f"{role}_{position}"
-        for position, name in enumerate(names)
-    )

@@ -5,7 +5,7 @@ from typing import Any
 
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
-from nnapi_shim.api.compilation import unique_names
+from nnapi_shim.api.names import unique_names
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.importing.partial import PartialModel
 from nnapi_shim.formats.importing.parts import Part

@@ -121,7 +121,9 @@ def test_workers_have_names_and_leave_signals_alone(monkeypatch):
     while not {"nnapi-0", "nnapi-1"} <= blocked.keys() and time.monotonic() < deadline:
         compilation.run(*made_up(compilation.inputs, 3))
         for task in Path("/proc/self/task").iterdir():
-            status = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines())
+            status = dict(
+                line.split(":\t", 1) for line in (task / "status").read_text().splitlines()
+            )
             blocked[status["Name"]] = int(status["SigBlk"], 16)
     for worker in ("nnapi-0", "nnapi-1"):
         assert blocked[worker] & 1 << 1 and blocked[worker] & 1 << 14  # SIGINT, SIGTERM
