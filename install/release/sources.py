@@ -51,12 +51,12 @@ class Sources:
     @property
     def version(self) -> str:
         """The version, as nnapi_shim/version.py has it."""
-        found = re.search(
+        match = re.search(
             r'^__version__ = "(\d+\.\d+\.\d+)"$', self._text("nnapi_shim/version.py"), re.M
         )
-        if found is None:
+        if match is None:
             raise FailedCheckError("nnapi_shim/version.py has no __version__ of the form 1.2.3")
-        return found[1]
+        return match[1]
 
     def version_in_one_place(self) -> str:
         """No other file repeats the version."""

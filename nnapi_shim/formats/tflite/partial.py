@@ -21,8 +21,8 @@ def partial_model(file: File, graph: FileGraph, names: Names) -> PartialModel:
     """A graph in parts."""
 
     def named(indexes: Sequence[int], known: Mapping[int, str], what: str) -> Any:
-        given = [known.get(index) or graph.tensors[index].name for index in indexes]
-        return list(zip(indexes, unique_names(given, what), strict=True))
+        own_names = [known.get(index) or graph.tensors[index].name for index in indexes]
+        return list(zip(indexes, unique_names(own_names, what), strict=True))
 
     return PartialModel(
         Litert(file, graph),

@@ -70,7 +70,7 @@ class GraphLowering:
         self._lowered: dict[Any, Lowered] = {}
         """Key of a Use -> its steps."""
         self._seen: set[Any] = set()
-        """Types and dimensions of operations; only if one comes again, keys are compared."""
+        """Types and dimensions of operations; keys are compared only if these are equal."""
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""
 
