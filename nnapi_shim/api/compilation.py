@@ -25,6 +25,7 @@ from nnapi_shim.api.types import Outputs
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
+from nnapi_shim.runtime.model import Model as RuntimeModel
 from nnapi_shim.units import count, duration
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Compilation:
             supports; BAD_STATE for an unfinished model.
         """
         source = require_model(model).runtime
-        self._options = {
-            "devices": None if devices is None else _names_of(devices),
+        self._options: dict[str, Any] = {
+            "devices": None if devices is None else [device.name for device in chosen(devices)],
             "preference": preference,
             "priority": priority,
             "timeout_ns": timeout_ns,
@@ -72,14 +73,7 @@ class Compilation:
         }
         self._kind = type(model)
         self._carried = model.carrying
-        drivers = None if devices is None else chosen(devices)
-        item = runtime.Compilation(source, drivers)
-        item.set_preference(member(ExecutionPreference, preference))
-        item.set_priority(member(Priority, priority))
-        if timeout_ns:
-            item.set_timeout(integer("timeout_ns", timeout_ns))
-        if cache is not None:
-            item.set_caching(*_folder_and_token(cache))
+        item = _created(source, **self._options)
         began = perf_counter()
         item.finish()
         self.compile_seconds = perf_counter() - began
@@ -374,9 +368,23 @@ def _compiled(
     return kind(model.restored(state, carried), **options)
 
 
-def _names_of(devices: Choice) -> list[str]:
-    """The names of the chosen devices."""
-    return [device.name for device in chosen(devices)]
+def _created(
+    model: RuntimeModel,
+    devices: list[str] | None,
+    preference: ExecutionPreference | str,
+    priority: Priority | str,
+    timeout_ns: int,
+    cache: object,
+) -> runtime.Compilation:
+    """A compilation of the runtime with these options, unfinished."""
+    item = runtime.Compilation(model, None if devices is None else chosen(devices))
+    item.set_preference(member(ExecutionPreference, preference))
+    item.set_priority(member(Priority, priority))
+    if timeout_ns:
+        item.set_timeout(integer("timeout_ns", timeout_ns))
+    if cache is not None:
+        item.set_caching(*_folder_and_token(cache))
+    return item
 
 
 def _folder_and_token(cache: object) -> tuple[str, bytes]:

@@ -85,13 +85,7 @@ def quantization_error(
             "tool.quantization.not-quantized",
         )
     on_model, on_other = Compilation(model, device), Compilation(other, device)
-    shapes = [[a.dimensions for a in each.inputs] for each in (on_model, on_other)]
-    if shapes[0] != shapes[1]:
-        raise bad_data(
-            f"the inputs of the models have dimensions {shapes[0]} and {shapes[1]}; they must be "
-            "equal",
-            "tool.quantization.inputs",
-        )
+    _require_equal_inputs(on_model, on_other)
     if inputs:
         values = read_inputs(on_model, inputs, picture)
         other_values = read_inputs(on_other, inputs, picture)
@@ -107,12 +101,12 @@ def quantization_error(
             "no operation of the quantized model has a counterpart in the float model",
             "tool.quantization.no-match",
         )
-    found, wanted = on_model.intermediates(*values), on_other.intermediates(*other_values)
+    actual, expected = on_model.intermediates(*values), on_other.intermediates(*other_values)
     scales = with_parameters(model.finished.main)
     errors = [
         _error(pair, operand.name or role, operand, scales[operand.index], values)
         for pair in pairs
-        for role, operand, values in _outputs(*pair, found, wanted)
+        for role, operand, values in _outputs(*pair, actual, expected)
     ]
     return QuantizationErrors(
         name_of(source),
@@ -122,6 +116,16 @@ def quantization_error(
         unmatched,
         other_unmatched,
     )
+
+
+def _require_equal_inputs(model: Compilation, other: Compilation) -> None:
+    """Raise BAD_DATA unless the inputs have the same dimensions."""
+    shapes, others = ([a.dimensions for a in each.inputs] for each in (model, other))
+    if shapes != others:
+        raise bad_data(
+            f"the inputs of the models have dimensions {shapes} and {others}; they must be equal",
+            "tool.quantization.inputs",
+        )
 
 
 def _is_quantized(model: Model) -> bool:
@@ -154,14 +158,14 @@ def _matched(
 def _outputs(
     view: OperationView,
     float_view: OperationView,
-    found: Intermediates,
-    wanted: Intermediates,
+    actual: Intermediates,
+    expected: Intermediates,
 ) -> Iterator[tuple[str, OperandView, tuple[Array, Array]]]:
     """Role, operand and both values of each output of a pair of operations."""
     outputs = zip(view.output_roles, view.outputs, float_view.outputs, strict=False)
     for role, operand, float_operand in outputs:
-        if operand in found and float_operand in wanted:
-            yield role, operand, (found[operand], wanted[float_operand])
+        if operand in actual and float_operand in expected:
+            yield role, operand, (actual[operand], expected[float_operand])
 
 
 def _error(
@@ -172,20 +176,20 @@ def _error(
     values: tuple[Array, Array],
 ) -> OperationError | None:
     """The error of an output; None for values of other dimensions, or none at all."""
-    found, wanted = (np.asarray(value, np.float64) for value in values)
-    if found.shape != wanted.shape or not found.size:
+    actual, expected = (np.asarray(value, np.float64) for value in values)
+    if actual.shape != expected.shape or not actual.size:
         return None
     scale, zero_point = parameters.scale, parameters.zero_point
     is_quantized = operand.type in QUANTIZED_RANGE and scale > 0
     clipped = None
     if is_quantized:
-        found = (found - zero_point) * scale
+        actual = (actual - zero_point) * scale
         low, high = ((end - zero_point) * scale for end in QUANTIZED_RANGE[operand.type])
-        outside = (wanted < low - scale / 2) | (wanted > high + scale / 2)
+        outside = (expected < low - scale / 2) | (expected > high + scale / 2)
         clipped = float(outside.mean())
-    error = np.abs(found - wanted)
+    error = np.abs(actual - expected)
     view, float_view = pair
-    noise, signal = float((error**2).sum()), float((wanted**2).sum())
+    noise, signal = float((error**2).sum()), float((expected**2).sum())
     return OperationError(
         view.number,
         float_view.number,
