@@ -143,8 +143,8 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 
-bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers
-	$(VENV)-bench/bin/python tests/bench/bench.py
+bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PARTS="python start" chooses
+	$(VENV)-bench/bin/python tests/bench/bench.py $(PARTS)
 
 # Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK=, TIER= choose; PAGE=1
 # writes the page, JSON=FILE all figures.
@@ -186,7 +186,7 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 	$(PY) -m tests.formats.onnx $(OPERATIONS)
 	$(PY) -m tests.formats.onnx.returning
 
-# The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
+# The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again
 	$(PY) docs/write_pictures.py
 

@@ -1,6 +1,6 @@
 """Writes the typed methods of Model, nnapi_shim/api/methods/, from the declarations of operations.
 
-One file per family, with signatures and docstrings; api/calling.py implements the methods.
+A class per family, with signatures and docstrings; api/calling.py implements the methods.
 `make library`, an editable installation and the build of a wheel (hatch_build.py) run this.
 """
 
@@ -77,17 +77,34 @@ def write(folder: Path = TARGET) -> None:
 
 
 def files() -> dict[str, str]:
-    """Name -> text of each file."""
-    modules = {f"{name}.py": "\n".join(_family(name)) + "\n" for name in FAMILIES}
-    return {"__init__.py": "\n".join(_together()) + "\n", **modules}
+    """Name -> text of each file: a single one, which is imported faster than one per family."""
+    return {"__init__.py": "\n".join(_module()) + "\n"}
 
 
-def _together() -> Iterator[str]:
+def _module() -> Iterator[str]:
+    bodies = {name: "\n".join(_family(name)) for name in FAMILIES}
+    text = "\n".join(bodies.values())
     yield '"""The typed methods of Model; build_methods.py writes them from the declarations."""'
     yield ""
-    for name in sorted(FAMILIES):
-        yield f"from nnapi_shim.api.methods.{name} import {_class(name)}"
+    yield "from __future__ import annotations"
+    yield ""
+    yield "from collections.abc import Sequence"
+    yield ""
+    hints = ("Activation", "Bool", "CellActivation", "Float", "Given", "Int", "Pair", "Padding")
+    hints += ("Sizes", "Type")
+    words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
+    yield "from nnapi_shim.api.base_model import WholeModel"
+    yield "from nnapi_shim.api.calling import Calling, Output"
+    yield "from nnapi_shim.api.operand import Operand"
+    yield "from nnapi_shim.api.types import ("
+    yield from (f"    {hint}," for hint in sorted(words.intersection(hints)))
+    yield ")"
+    yield "from nnapi_shim.api.view import OperandView"
+    yield "from nnapi_shim.hal.enums import OperationType"
     yield "\n"
+    for name in sorted(FAMILIES):
+        yield bodies[name]
+        yield "\n"
     yield "class Methods("
     yield from (f"    {_class(name)}," for name in FAMILIES)
     yield "):"
@@ -99,35 +116,12 @@ def _class(name: str) -> str:
 
 
 def _family(name: str) -> Iterator[str]:
-    """A file."""
+    """The class of a family."""
     declarations = [d for d in registry() if family(d.type) == name]
-    body = [line for declaration in declarations for line in _method(declaration)]
-    text = "\n".join(body)
-    yield f'"""Operations of the family {name}; build_methods.py writes this file."""'
-    yield ""
-    yield "from __future__ import annotations"
-    yield ""
-    if "Sequence[" in text:
-        yield "from collections.abc import Sequence"
-        yield ""
-    hints = ("Activation", "Bool", "CellActivation", "Float", "Given", "Int", "Pair", "Padding")
-    hints += ("Sizes", "Type")
-    words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
-    used = [hint for hint in hints if hint in words]
-    if "WholeModel" in text:
-        yield "from nnapi_shim.api.base_model import WholeModel"
-    yield "from nnapi_shim.api.calling import Calling, Output"
-    yield "from nnapi_shim.api.operand import Operand"
-    yield "from nnapi_shim.api.types import ("
-    yield from (f"    {hint}," for hint in sorted(used))
-    yield ")"
-    if "OperandView" in text:
-        yield "from nnapi_shim.api.view import OperandView"
-    yield "from nnapi_shim.hal.enums import OperationType"
-    yield "\n"
     yield f"class {_class(name)}(Calling):"
     yield f'    """{", ".join(d.type.name for d in declarations)[: WIDTH - 12]}."""'
-    yield from body
+    for declaration in declarations:
+        yield from _method(declaration)
 
 
 def method_name(declaration: Operation) -> str:
@@ -206,7 +200,11 @@ def _parameter(
         hint = "Float" if _is_real(declaration, name) else "Given"
     if default == "None":
         hint += " | None"
-    return Parameter(short, hint, default, ", ".join(part for part in (kinds, text) if part))
+    text = ", ".join(part for part in (kinds, text) if part)
+    if name in declaration.products:
+        factors = " and ".join(declaration.products[name])
+        text += f"; an integer array gets the product of the scales of {factors}"
+    return Parameter(short, hint, default, text)
 
 
 def _is_everywhere(declaration: Operation, name: str) -> bool:

@@ -56,6 +56,11 @@ static ANeuralNetworksModel* build(void) {
   return model;
 }
 
+/* The levels 1 to 5 are the API levels 27 to 31, the levels 6 to 8 are 1000006 to 1000008. */
+static int64_t number_of(int64_t level) {
+  return level > 1000000 ? level - 1000000 : level - 26;
+}
+
 static void show(const ANeuralNetworksDevice* device, const ANeuralNetworksModel* model,
                  bool is_verbose) {
   static const char* const types[] = {"unknown", "other", "CPU", "GPU", "accelerator"};
@@ -73,7 +78,8 @@ static void show(const ANeuralNetworksDevice* device, const ANeuralNetworksModel
     fprintf(stderr, "%s: type %" PRId32 ", version \"%s\"\n", name, type, version);
     exit(EXIT_FAILURE);
   }
-  printf("%s: type %s, feature level %" PRId64 "\n", name, types[type], level);
+  printf("%s: type %s, feature level %" PRId64 " (%" PRId64 ")\n", name, types[type],
+         number_of(level), level);
   if (is_verbose) printf("  version %s\n", version);
   printf("  supports");
   for (int i = 0; i < OPERATIONS; ++i) {
@@ -84,7 +90,8 @@ static void show(const ANeuralNetworksDevice* device, const ANeuralNetworksModel
 
 int main(int argc, char** argv) {
   const bool is_verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-  printf("feature level %" PRId64 "\n", ANeuralNetworks_getRuntimeFeatureLevel());
+  const int64_t level = ANeuralNetworks_getRuntimeFeatureLevel();
+  printf("feature level %" PRId64 " (%" PRId64 ")\n", number_of(level), level);
   uint32_t count = 0;
   CHECK(ANeuralNetworks_getDeviceCount(&count));
   ANeuralNetworksModel* model = build();

@@ -31,13 +31,13 @@ the [guides](c/fences.md) have whole programs.
 Functions that return `int` return a result code. They check in this order: pointers that are NULL
 (`UNEXPECTED_NULL`), the state of the object (`BAD_STATE`), values and handles (`BAD_DATA`). A call
 that fails changes nothing, with two exceptions: a model or compilation whose finish failed can only
-be freed, and a failed run uses up an execution as a successful one does.
+be freed, and a failed run counts as a run: an execution that is not reusable cannot run again.
 
 Constructors store the new object through their last parameter, or NULL when they fail. Free
 functions accept NULL, and objects in any state.
 
-Calls with different objects may run at the same time. For calls with the same object, see
-*Threads* below each object, and of functions where they differ.
+Calls with different objects may run at the same time. The entry *Threads* of an object says which
+calls with the same object may; a function to which another rule applies has its own entry.
 
 Each function lists the rules by which it can refuse a call, with a link to their
 [messages](rules.md). All functions can also return `OUT_OF_MEMORY`, and `OP_FAILED` if the library

@@ -1,4 +1,4 @@
-"""Makes docs/pictures from trained models beside the repository."""
+"""Makes docs/pictures with the commands of docs/pictures.md, from the models of examples/shapes."""
 
 import io
 import signal
@@ -10,18 +10,17 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from nnapi_shim.formats import output_file
-from nnapi_shim.pictures import measured
-from nnapi_shim.pictures.charts import chart, save
-from nnapi_shim.pictures.svg import svg
-from nnapi_shim.tools.bench import bench
-from nnapi_shim.tools.diff import diff
-from nnapi_shim.tools.model_source import model_of
-from nnapi_shim.tools.profile import profile
 
 ROOT = Path(__file__).resolve().parents[1]
-MODELS = ROOT.parent / "shared" / "models"
 OUT = ROOT / "docs" / "pictures"
-NAMES = {"mobilenet": "mobilenet_v2_224_quant.tflite", "lstm": "mnist_lstm_float.tflite"}
+FLOAT, INT8 = (f"examples/shapes/{name}.tflite" for name in ("float", "int8"))
+COMMANDS = {
+    "shapes-graph.svg": f"graph {FLOAT} --diff nnapi-cpu,nnapi-reference --force -o",
+    "shapes-profile.png": f"profile {INT8} --runs 200 --picture",
+    "shapes-bench.png": f"bench {INT8} --peer litert --kernel-threads 1 --picture",
+    "shapes-diff.png": f"diff {FLOAT} --picture",
+}
+"""Picture -> arguments of nnapi-shim, followed by its path."""
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     "--no-sandbox",
@@ -54,23 +53,18 @@ def write(name: str, content: bytes) -> None:
     print(f"docs/pictures/{name}: {len(content) / 1000:.0f} kB")
 
 
-def of_model(short: str, file: str) -> None:
-    """Write graph, profile and benchmark of a model."""
-    path = str(MODELS / file)
-    timed = profile(path, runs=50, warm_up=10)
-    write(f"{short}-graph.svg", svg(model_of(path), measured.times(timed), file).encode())
-    charts = {"profile": timed, "bench": bench(path, peers=["litert"], seconds=3.0)}
-    if short == "lstm":
-        charts["diff"] = diff(path, "nnapi-cpu", "nnapi-reference")
-    for name, report in charts.items():
-        target = OUT / f"{short}-{name}.png"
-        save(chart(report), target, overwrite=True)
-        write(target.name, target.read_bytes())
+def by_command(name: str, arguments: str) -> None:
+    """Write the picture of a command."""
+    path = OUT / name
+    path.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "nnapi_shim", *arguments.split(), str(path)]
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    write(name, path.read_bytes())
 
 
-def of_model_explorer(file: str) -> None:
+def of_model_explorer() -> None:
     """A screenshot of the page of `graph`, with a selected operation."""
-    command = [sys.executable, "-m", "nnapi_shim", "graph", str(MODELS / file)]
+    command = [sys.executable, "-m", "nnapi_shim", "graph", str(ROOT / FLOAT)]
     server = subprocess.Popen(
         [*command, "--explorer", "--profile", "--no-open"], stdout=subprocess.PIPE, text=True
     )
@@ -105,9 +99,9 @@ def middle(page: object) -> tuple[float, float]:
 def main() -> None:
     """Make all pictures."""
     OUT.mkdir(exist_ok=True)
-    for short, file in NAMES.items():
-        of_model(short, file)
-    of_model_explorer(NAMES["mobilenet"])
+    for name, arguments in COMMANDS.items():
+        by_command(name, arguments)
+    of_model_explorer()
 
 
 if __name__ == "__main__":

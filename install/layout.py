@@ -5,7 +5,7 @@ lib/nnapi-shim/         runtime files: the package, the callback module, kernels
 lib/nnapi-shim/python/  the tree's own Python, if it has one
 bin/nnapi-shim          the command, in a tree without a Python of its own
 include/                the C headers; those of the companions in include/nnapi-shim/companion
-share/doc/nnapi-shim/   README, licence, examples, SBOM (sbom.py)
+share/doc/nnapi-shim/   README, licence, pages, examples and their models, SBOM (sbom.py)
 """
 
 import compileall
@@ -24,7 +24,9 @@ from install.tree import LIBRARIES, TEMPLATES, write_package_files
 
 PRIVATE = "nnapi-shim"
 COMMAND = "nnapi-shim"
-DOCUMENTS = ("README.md", "LICENSE", "SECURITY.md", "docs", "c_examples")
+DOCUMENTS = ("README.md", "LICENSE", "SECURITY.md", "docs", "c_examples", "examples")
+NOT_FOR_USERS = {"docs": ("*.py",), "c_examples": ("*.mk",), "examples": ()}
+"""Folder -> files in it that only a checkout needs."""
 REQUIREMENTS = ROOT / "requirements"
 
 
@@ -80,14 +82,18 @@ def lay_out(
     documents = stage / "share" / "doc" / PRIVATE
     documents.mkdir(parents=True)
     (documents / sbom.FILE).write_text(sbom.tree_bom(private, source_date()))
+    copy_documents(documents)
+
+
+def copy_documents(folder: Path) -> None:
+    """Copy the pages and the examples."""
     for name in DOCUMENTS:
         path = ROOT / name
         if path.is_dir():
-            shutil.copytree(
-                path, documents / name, ignore=shutil.ignore_patterns("*.py", "*.mk", "__pycache__")
-            )
+            unwanted = shutil.ignore_patterns("__pycache__", *NOT_FOR_USERS[name])
+            shutil.copytree(path, folder / name, ignore=unwanted)
         else:
-            shutil.copy(path, documents)
+            shutil.copy(path, folder)
 
 
 def write_command(path: Path, library_folder: str) -> None:

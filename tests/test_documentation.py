@@ -101,3 +101,12 @@ def test_every_promise_of_the_threat_model_has_a_test_that_is_there():
             else:
                 path = ROOT / name.removeprefix("python -m ").replace(".", "/")
                 assert (path / "__main__.py").exists() or path.with_suffix(".py").exists(), name
+
+
+def test_every_picture_is_shown_and_made_of_a_model_of_the_repository():
+    shown = set(re.findall(r"\(pictures/([\w.-]+)\)", (DOCS / "pictures.md").read_text()))
+    pictures = (DOCS / "write_pictures.py").read_text()
+    assert shown == set(re.findall(r'"([\w-]+\.(?:svg|png))"', pictures))
+    everywhere = "".join(page.read_text() for page in DOCS.glob("*.md"))
+    assert not [path for path in (DOCS / "pictures").iterdir() if path.name not in everywhere]
+    assert "shared" not in pictures

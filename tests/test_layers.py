@@ -94,6 +94,7 @@ IMPORT_BY_NAME = {
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
     "formats/save.py": "a table of formats: each needs packages of its own",
     "formats/tflite/exporting/writing.py": "tables of the package tflite",
+    "formats/tflite/importing/table.py": "families of operators, when a file has one",
     "operations/__init__.py": "families of operations, when a model has one",
     "savers.py": "the module whose name the package sets",
     "pictures/explorer/server.py": "Model Explorer imports its extensions by name",

@@ -102,8 +102,8 @@ class Contents:
         if short.endswith("_free"):
             return self._freed(short, values)
         if short == "Event_wait":
-            ended = self._running.get(values["event"])
-            return self._outputs(*ended) if ended and succeeded else {}
+            ended = self._running.pop(values["event"], None) if succeeded else None
+            return self._outputs(*ended) if ended else {}
         if not succeeded:
             return {}
         if short.startswith(("Execution_setInput", "Execution_setOutput")):

@@ -84,6 +84,8 @@ def elements(value: ArrayLike, type: T, scale: float = 0.0) -> Array:
     if array.dtype != dtype:
         _require_integers(array, type, scale)
         array = _converted(array, dtype, type)
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
     return np.require(array, requirements=["C", "ALIGNED"])
 
 
@@ -105,9 +107,12 @@ def _require_integers(array: Array, type: T, scale: float) -> None:
 def _converted(array: Array, dtype: np.dtype[Any], type: T) -> Array:
     if array.dtype.kind not in "biuf":
         raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "array.type")
-    with np.errstate(invalid="ignore"):  # NaN is checked below
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # NaN is checked below
+            result = array.astype(dtype)
+    else:
         result = array.astype(dtype)
-    if dtype.kind != "f" and not np.array_equal(result, array):
+    if dtype.kind != "f" and not (result == array).all():
         raise bad_data(
             f"not all values of this {array.dtype} array are {dtype}, as {type.name} is",
             "array.values",

@@ -1,10 +1,12 @@
 """Operations on a whole model: inspect, compile, save and pickle."""
 
+from __future__ import annotations
+
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import savers
-from nnapi_shim.api import display, drawing, pickling, view
+from nnapi_shim.api import view
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.recurrent_state import Carried, Carrying
@@ -13,6 +15,9 @@ from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.runtime import compilation as runtime_compilation
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime import model as runtime
+
+if TYPE_CHECKING:
+    from nnapi_shim.api import pickling
 
 
 class WholeModel:
@@ -28,7 +33,7 @@ class WholeModel:
         raise NotImplementedError
 
     @classmethod
-    def restored(cls, state: pickling.State, carried: Carrying) -> "WholeModel":
+    def restored(cls, state: pickling.State, carried: Carrying) -> WholeModel:
         """A finished model from its pickled state."""
         raise NotImplementedError
 
@@ -67,6 +72,8 @@ class WholeModel:
     def __repr__(self) -> str:
         if self._model is None:
             return "<model, closed>"
+        from nnapi_shim.api import display
+
         graph = self.graph
         return f"<model, {self._model.state}: {display.counts(graph)}; {display.signature(graph)}>"
 
@@ -74,6 +81,8 @@ class WholeModel:
         """A table of its operations."""
         if self._model is None:
             return repr(self)
+        from nnapi_shim.api import display
+
         graph = self.graph
         return display.text(f"model, {self._model.state}: {display.counts(graph)}", graph)
 
@@ -81,6 +90,8 @@ class WholeModel:
         """A picture of the graph and tables, for notebooks."""
         if self._model is None:
             return "<p>model, closed</p>"
+        from nnapi_shim.api import display, drawing
+
         graph = self.graph
         picture = ""
         if self._model.state == "finished":
@@ -132,6 +143,8 @@ class WholeModel:
 
         Raises BAD_STATE for an unfinished model.
         """
+        from nnapi_shim.api import pickling
+
         self.runtime.require_finished()
         assert self.runtime.part is not None
         state = pickling.state_of(self.runtime.part, int(protocol))
@@ -149,6 +162,10 @@ class WholeModel:
         savers.save(self, path, overwrite)
 
 
+class ModelParts:
+    """Parts that run in sequence, each with a Model of its own or none: PartialModel."""
+
+
 def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) -> WholeModel:
     return kind.restored(state, carried)
 
@@ -156,7 +173,10 @@ def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) 
 def require_model(model: object) -> WholeModel:
     """The model; raises TypeError for anything else."""
     if not isinstance(model, WholeModel):
-        is_path = isinstance(model, str | PathLike)
-        hint = "; nnapi_shim.load reads a file" if is_path else ""
+        hint = ""
+        if isinstance(model, str | PathLike):
+            hint = "; nnapi_shim.load reads a file"
+        elif isinstance(model, ModelParts):
+            hint = f"; {type(model).__name__}.compile() compiles this one"
         raise wrong_type("model", model, f"a nnapi_shim.Model{hint}")
     return model

@@ -197,6 +197,10 @@ def sizes_of(dimensions: Sizes) -> tuple[int, ...]:
     """Dimensions as the runtime takes them; 0 for an unknown size."""
     if dimensions is None:
         return ()
+    if isinstance(dimensions, tuple) and all(
+        type(size) is int and size >= 0 for size in dimensions
+    ):
+        return dimensions
     expected = "a size, or None for an unknown one"
     return tuple(
         0 if size is None else integer(f"dimension {at}", size, expected)

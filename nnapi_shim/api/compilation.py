@@ -9,15 +9,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
-from nnapi_shim.api import display, drawing, pickling
 from nnapi_shim.api.argument import argument_of
-from nnapi_shim.api.argument_types import integer, wrong_type
+from nnapi_shim.api.argument_types import folder_and_token, integer, wrong_type
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.devices import Choice, Device, chosen, described
-from nnapi_shim.api.drawing import Values
-from nnapi_shim.api.intermediates import Intermediates, exposed
 from nnapi_shim.api.names import member, unique_names, unknown
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
@@ -31,7 +28,10 @@ from nnapi_shim.units import count, duration
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from nnapi_shim.api import pickling
+    from nnapi_shim.api.drawing import Values
     from nnapi_shim.api.futures import InTurn
+    from nnapi_shim.api.intermediates import Intermediates
 
 
 class Compilation:
@@ -122,6 +122,8 @@ class Compilation:
         return None if device is None else described(device)
 
     def __repr__(self) -> str:
+        from nnapi_shim.api import display
+
         return f"<{self._title()}: {display.signature(self._graph)}>"
 
     def _title(self) -> str:
@@ -132,11 +134,13 @@ class Compilation:
 
     def _repr_html_(self) -> str:
         """Devices, times and a picture of the graph as HTML, for notebooks."""
+        from nnapi_shim.api import display, drawing
+
         title = f"{self._title()}: {display.counts(self._graph)}"
         if self._runner.is_closed:
             return display.html(title, self._graph)
         title += f"; compiled in {duration(self.compile_seconds)}"
-        values = Values("device", self._devices())
+        values = drawing.Values("device", self._devices())
         if self.profiled is not None:
             seconds, values = self.profiled
             title += f"; {duration(seconds)} in a run"
@@ -253,6 +257,8 @@ class Compilation:
         The first call compiles the model again with all intermediate operands as outputs; a device
         may then fuse fewer operations. States are carried as by `run`. Raises NnapiError.
         """
+        from nnapi_shim.api.intermediates import Intermediates, exposed
+
         values = self._in_order(inputs, named) if named else inputs
         with self._making:
             if self._exposed is None:
@@ -341,6 +347,8 @@ class Compilation:
         """For pickle and copy: the model and the compilation arguments. Unpickling compiles again
         or reads the cache; states are reset.
         """
+        from nnapi_shim.api import pickling
+
         part = self.runtime.model.part
         assert part is not None
         state = pickling.state_of(part, int(protocol))
@@ -383,16 +391,8 @@ def _created(
     if timeout_ns:
         item.set_timeout(integer("timeout_ns", timeout_ns))
     if cache is not None:
-        item.set_caching(*_folder_and_token(cache))
+        item.set_caching(*folder_and_token(cache))
     return item
-
-
-def _folder_and_token(cache: object) -> tuple[str, bytes]:
-    if isinstance(cache, tuple | list) and len(cache) == 2:
-        folder, token = cache
-        if isinstance(folder, str | os.PathLike) and isinstance(token, bytes):
-            return os.fspath(folder), token
-    raise wrong_type("cache", cache, "a folder and a token of 32 bytes, such as ('folder', token)")
 
 
 def _others(count: int, positions: Sequence[int]) -> list[int]:

@@ -12,6 +12,8 @@ from nnapi_shim.hal.enums import OperandType
 
 def operand_type(value: Any, is_tensor: bool) -> OperandType:
     """The operand type of a member, a name, a code or a dtype; raises BAD_DATA for others."""
+    if isinstance(value, OperandType):
+        return value
     name = _dtype_name(value)
     if name is None:
         if is_tensor and isinstance(value, str) and value not in OperandType.__members__:

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim import log
-from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import elements, natural_type
+from nnapi_shim.api.bias import constant_scales, require_whole
 from nnapi_shim.api.calls import ModelCalls, require_name, sizes_of
 from nnapi_shim.api.dtypes import operand_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
-from nnapi_shim.api.signature import Input, chosen_use, results, with_tensors
+from nnapi_shim.api.signature import Input, results, use_of
 from nnapi_shim.api.types import DeclaredType, Sizes, Type
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
@@ -27,6 +27,7 @@ from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
 from nnapi_shim.operations import operation as declaration_of
 
 if TYPE_CHECKING:
+    from nnapi_shim.api import pickling
     from nnapi_shim.api.compilation import Compilation
     from nnapi_shim.api.devices import Choice
 
@@ -105,7 +106,9 @@ class Model(ModelCalls, Methods):
             TENSOR_QUANT8_SYMM_PER_CHANNEL), uint16 and int16 the 16-bit types.
         scales: one for each index of dimension `channel_dim`.
         """
-        if type is not None:
+        if isinstance(type, OperandType):
+            kind = type
+        elif type is not None:
             kind = operand_type(type, np.ndim(value) > 0)
         elif scales is not None:
             kind = OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL
@@ -140,8 +143,9 @@ class Model(ModelCalls, Methods):
         values are known.
 
         inputs: operands; numbers and arrays, which become constants of the required type (a number
-            in place of a tensor one with one element, of the type of the other tensor); None for an
-            omitted input; finished models for IF and WHILE.
+            in place of a tensor one with one element, of the type of the other tensor; a quantized
+            bias gets the product of the scales of input and filter); None for an omitted input;
+            finished models for IF and WHILE.
         output: the type of the output, if the operation allows several (DEQUANTIZE).
         dimensions: of the output, if more is known than is inferred from the inputs.
         scale, zero_point: of the quantized outputs, if the operation does not determine them.
@@ -158,6 +162,8 @@ class Model(ModelCalls, Methods):
                 self._index(item)
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
+                from nnapi_shim.api import control_flow
+
                 operands = list(map(self._any_input, inputs))
                 models = [item.alone for item in inputs if isinstance(item, Model)]
                 outputs = control_flow.results(kind, models, output_count)
@@ -165,9 +171,9 @@ class Model(ModelCalls, Methods):
                 plain = [item for item in inputs if not isinstance(item, Model)]
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
-                plain = with_tensors(declaration_of(kind), plain, output_count)
-                use = chosen_use(declaration_of(kind), plain, output_type, output_count)
-                operands = list(map(self._input, plain, use.inputs))
+                require_whole(declaration_of(kind), plain)
+                use, plain = use_of(declaration_of(kind), plain, output_type, output_count)
+                operands = list(map(self._input, plain, use.inputs, constant_scales(use, plain)))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
             raise self.runtime.named(_with_operand(error, inputs).at(kind.name)) from None
@@ -196,11 +202,11 @@ class Model(ModelCalls, Methods):
             raise wrong_type("an output", operands[0], expected)
         self.identify_inputs_and_outputs(self._inputs, operands)
 
-    def _input(self, value: Input, type: OperandType) -> Operand:
+    def _input(self, value: Input, type: OperandType, scale: float = 0.0) -> Operand:
         if isinstance(value, Operand):
             return value
         if value is not None:
-            return self.constant(value, type)
+            return self.constant(value, type, scale)
         scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these types need a scale
         # SQUEEZE checks the rank of its axes even if there are none.
         operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
@@ -233,6 +239,8 @@ class Model(ModelCalls, Methods):
     @classmethod
     def restored(cls, state: pickling.State, carried: Carrying) -> Model:
         """A finished model from its pickled state."""
+        from nnapi_shim.api import pickling
+
         model = cls.__new__(cls)
         Model.__init__(model)
         item = model._model = pickling.restored(state)

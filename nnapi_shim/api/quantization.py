@@ -13,12 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from nnapi_shim.api.argument_types import integer, number, shown
 from nnapi_shim.api.arrays import DTYPES, Array, as_array
 from nnapi_shim.api.fields import with_fields
-from nnapi_shim.api.names import member
-from nnapi_shim.errors import bad_data
+from nnapi_shim.api.names import member, unknown
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ASYMMETRIC, QUANTIZED_RANGE
 
 T = OperandType
+_BY_DTYPE = {
+    "uint8": T.TENSOR_QUANT8_ASYMM,
+    "int8": T.TENSOR_QUANT8_ASYMM_SIGNED,
+    "uint16": T.TENSOR_QUANT16_ASYMM,
+    "int16": T.TENSOR_QUANT16_SYMM,
+}
+"""Name of an element type -> the quantized type that is most likely meant."""
 Scale = float | Sequence[float] | NDArray[np.floating]
 """One scale, or one for each index of a dimension."""
 
@@ -68,8 +75,8 @@ def quantize(
     scales = _scales(scale, values, channel_dim)
     if type is None:
         type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if scales.ndim else T.TENSOR_QUANT8_ASYMM
-    kind = member(T, type)
-    low, high = _range(kind)
+    kind = _quantized_type(type)
+    low, high = QUANTIZED_RANGE[kind]
     zero_point = integer("zero_point", zero_point, "an integer", None)
     if not low <= zero_point <= high or (zero_point and kind not in ASYMMETRIC):
         allowed = f"{low} to {high}" if kind in ASYMMETRIC else "0"
@@ -132,8 +139,8 @@ def quantization_of(
     low, high = (np.asarray(as_array(value), np.float64) for value in (minimum, maximum))
     if type is None:
         type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if low.ndim else T.TENSOR_QUANT8_ASYMM
-    kind = member(T, type)
-    lowest, highest = _range(kind)
+    kind = _quantized_type(type)
+    lowest, highest = QUANTIZED_RANGE[kind]
     is_channels = kind is T.TENSOR_QUANT8_SYMM_PER_CHANNEL
     if low.shape != high.shape or low.ndim != is_channels:
         expected = "two lists of the same length" if is_channels else "two numbers"
@@ -187,7 +194,14 @@ def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
     return scales.reshape(along)
 
 
-def _range(kind: T) -> tuple[int, int]:
+def _quantized_type(type: T | str) -> T:
+    """A quantized type by member, name or number."""
+    try:
+        kind = member(T, type)
+    except NnapiError:
+        names = [kind.name for kind in QUANTIZED_RANGE]
+        meant = _BY_DTYPE.get(getattr(type, "__name__", str(type)).lower())
+        raise unknown("quantized type", type, names, meant.name if meant else "") from None
     if kind not in QUANTIZED_RANGE:
         raise bad_data(f"{kind.name} is not quantized", "quantization.type")
-    return QUANTIZED_RANGE[kind]
+    return kind

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from nnapi_shim.api.arrays import as_array, elements, natural_type
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
@@ -50,12 +50,19 @@ class Result(NamedTuple):
     zero_point: int
 
 
+_KINDS = {bool: "b", int: "i", float: "f"}
+"""Type of a Python number -> kind of its numpy type."""
+
+
 def _accepts(type: T, value: Input) -> bool:
     """Whether an input can be an operand of this type."""
     if value is None:
         return True
     if isinstance(value, Operand):
         return value.type is type
+    kind = _KINDS.get(value.__class__)
+    if kind is not None and -(2**63) <= value < 2**63:  # type: ignore[operator]
+        return type in SCALARS and type in _FITTING[kind]
     array = as_array(value)
     if (array.ndim == 0) is not (type in SCALARS):
         return False
@@ -64,16 +71,36 @@ def _accepts(type: T, value: Input) -> bool:
     return type in _FITTING.get(array.dtype.kind, ())
 
 
-def with_tensors(
-    declaration: Operation, inputs: Sequence[Input], output_count: int | None = None
-) -> list[Input]:
-    """The inputs; if no use takes them, with tensors of one element for the numbers that stand for
-    tensors of the type of the first tensor, as in `add(x, 1.0)`.
+def use_of(
+    declaration: Operation,
+    inputs: list[Any],
+    output: T | None,
+    output_count: int | None = None,
+) -> tuple[Use, list[Any]]:
+    """The use of an operation that matches the inputs, and the inputs: if no use takes them, with
+    tensors of one element for numbers, as in `add(x, 1.0)`.
+
+    Raises as `chosen_use`.
+    """
+    try:
+        return chosen_use(declaration, inputs, output, output_count), inputs
+    except NnapiError:
+        lifted = _with_tensors(declaration, inputs, output_count)
+        if lifted is None:
+            raise
+    return chosen_use(declaration, lifted, output, output_count), lifted
+
+
+def _with_tensors(
+    declaration: Operation, inputs: Sequence[Input], output_count: int | None
+) -> list[Input] | None:
+    """The inputs with tensors in place of numbers, of the type of the first tensor; None if a use
+    takes the numbers, or none takes tensors.
     """
     uses = [types[0] for types, _ in declaration.uses(len(inputs), output_count)]
     same = next((it.type for it in inputs if isinstance(it, Operand) and it.type in _PLAIN), None)
     if same is None or any(all(map(_accepts, types, inputs)) for types in uses):
-        return [*inputs]
+        return None
     for types in uses:
         lifted = [
             type is same and not isinstance(value, Operand) and _is_number(value)
@@ -87,7 +114,7 @@ def with_tensors(
                 elements(as_array(value).reshape(1), same) if lift else value  # type: ignore[arg-type]
                 for lift, value in zip(lifted, inputs, strict=True)
             ]
-    return [*inputs]
+    return None
 
 
 _PLAIN = (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16, T.TENSOR_INT32)

@@ -18,6 +18,9 @@ from nnapi_shim.extras import install_command
 REFUSED, INTERRUPTED = 2, 130
 """Exit codes."""
 
+OPTIONS = {"overwrite=True": "--force"}
+"""Argument of the Python API in a message -> option of the command."""
+
 EXTRAS = {
     "typer": ("tools", ""),
     "rich": ("tools", ""),
@@ -45,7 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except NnapiError as error:
-        return _refused(error.message)
+        message = error.message
+        for argument, option in OPTIONS.items():
+            message = message.replace(argument, option)
+        return _refused(message)
     except BrokenPipeError:
         _leave_stdout()
         return _refused("nobody reads the output any more")
@@ -86,7 +92,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except usage_error as error:  # a missing, unknown or invalid argument
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else NAME
-        message = error.format_message().rstrip(".")
+        message = error.format_message().removeprefix("Invalid value: ").rstrip(".")
         return _refused(f"{message}; see `{command} --help`")
     return result if isinstance(result, int) else 0
 

@@ -6,7 +6,7 @@ Every call imports all of these modules, so they import only typer at module lev
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
@@ -21,6 +21,7 @@ from nnapi_shim.cli.plain import version_text
 from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
+from nnapi_shim.cli.unused import require_used
 
 COMMANDS = (
     info,
@@ -40,6 +41,15 @@ COMMANDS = (
 
 _WHOLE = 1000
 """Length limit of a sentence in the help text."""
+
+
+class _Command(TyperCommand):
+    """It refuses options without effect."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        require_used(ctx)
+        return super().invoke(ctx)
 
 
 class _Commands(TyperGroup):
@@ -62,7 +72,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in COMMANDS:
-    app.command(_command.__name__.rstrip("_"))(_command)
+    app.command(_command.__name__.rstrip("_"), cls=_Command)(_command)
 
 
 def _version(is_asked: bool) -> None:

@@ -37,7 +37,12 @@ Inputs = Annotated[
         "`-` for stdin; once for each input. Default: random inputs.",
     ),
 ]
-Resize = Annotated[bool, typer.Option("--resize", help="Scale pictures to the size of the input.")]
+Resize = Annotated[
+    bool,
+    typer.Option(
+        "--resize", help="Scale pictures to the size of the input, with a bilinear filter."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs.")]
 Preference = Annotated[
     str,

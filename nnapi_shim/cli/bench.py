@@ -26,6 +26,7 @@ from nnapi_shim.cli.output import (
     write_data,
     write_table,
 )
+from nnapi_shim.cli.unused import is_saved_run
 from nnapi_shim.units import count, duration, rate, rounded, size
 
 if TYPE_CHECKING:
@@ -79,7 +80,11 @@ def bench(
     ] = None,
     before: Annotated[
         Path | None,
-        typer.Option("--against", metavar="FILE", help="Compare with a saved --json of a run."),
+        typer.Option(
+            "--against",
+            metavar="FILE.json",
+            help="Compare with a saved --json of a run; the --json of this run has both.",
+        ),
     ] = None,
     resize: Resize = False,
     seed: Seed = 0,
@@ -103,7 +108,7 @@ def bench(
 
     require_json(as_json, force)
     earlier = None if before is None else saved(before)
-    if earlier is not None and Path(model).suffix == ".json":
+    if earlier is not None and is_saved_run(model):
         present(against(earlier, saved(model)), as_json, force, _show_change)
         return
     require_drawable(picture, force)
@@ -123,10 +128,12 @@ def bench(
             progress=tell,
         )
     draw(report, picture, force)
-    if earlier is not None:
-        present(against(earlier, report.to_json()), as_json, force, _show_change)
-    elif as_json:
-        write_data(report.to_json(samples), as_json, force)
+    data = report.to_json(samples)
+    change = None if earlier is None else against(earlier, data)
+    if as_json:
+        write_data(data | (change.to_json() if change else {}), as_json, force)
+    elif change is not None:
+        _show_change(change)
     else:
         _show(report)
 
@@ -159,7 +166,7 @@ def _show_change(report: "Against") -> None:
                 f"{item.ratio:.2f}",
                 f"{item.low:.2f}",
                 f"{item.high:.2f}",
-                NO_DIFFERENCE if item.verdict == "not shown" else item.verdict,
+                _no_difference(item.rounds) if item.verdict == "not shown" else item.verdict,
             )
             for item in report.changes
         ],
@@ -228,7 +235,7 @@ def _comparison(peer: "PeerBench", kernel_threads: int) -> str:
     differs = peer.largest_difference
     near = "" if differs is None else f"; outputs differ by at most {differs:.3g}"
     says = (
-        f"{peer.name}: {NO_DIFFERENCE}"
+        f"{peer.name}: {_no_difference(len(peer.ratios))}"
         if peer.verdict == "not shown"
         else f"nnapi_shim is {factor:.2f} times {peer.verdict} than {peer.name}"
     )
@@ -237,6 +244,15 @@ def _comparison(peer: "PeerBench", kernel_threads: int) -> str:
         f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}"
         f"{cut}{near}"
     )
+
+
+def _no_difference(rounds: int) -> str:
+    """The verdict that no difference is shown; with too few rounds there is no other."""
+    from nnapi_shim.tools.bench_report import FEWEST_ROUNDS
+
+    if rounds >= FEWEST_ROUNDS:
+        return NO_DIFFERENCE
+    return f"{NO_DIFFERENCE} ({count(rounds, 'round')}; a verdict needs {FEWEST_ROUNDS})"
 
 
 def _load(average: float | None) -> str:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 DIFFERENT = 1
 """Exit code if results differ."""
 
+_RANDOM = "; the inputs are random"
+
 
 def diff(
     model: ModelPath,
@@ -126,6 +128,7 @@ def diff(
 
 def _show_quantization(report: "QuantizationErrors") -> None:
     """The quantization error of each operation."""
+    write(f"each model with its own values{_RANDOM if report.made_up else ''}")
     write_table(
         (">#", ">float #", "operation", "output", ">largest", ">mean")
         + (">steps", ">SQNR", ">clipped"),
@@ -150,11 +153,14 @@ def _show_quantization(report: "QuantizationErrors") -> None:
     ):
         if names_of:
             write(f"only in {title or 'the other model'}: {', '.join(names_of)}")
+    for text in report.left_out:
+        write(f"not compared: {text}")
 
 
 def _show(report: "Diff") -> None:
     how = "each operation with the inputs that A has" if report.is_isolated else "each with its own"
-    write(f"A is {report.a}, B is {report.b}; {how}")
+    inputs = _RANDOM if report.made_up else ""
+    write(f"A is {report.a}, B is {report.b}; {how}{inputs}")
     write_table(
         (">#", "operation", "output", ">A-B", ">relative", ">ulps", ">steps", ">unequal", ""),
         [_row(item) for item in report.operands],

@@ -14,6 +14,7 @@ from nnapi_shim.cli.output import (
     write,
     write_table,
 )
+from nnapi_shim.cli.unused import is_operation
 from nnapi_shim.units import count, size
 
 if TYPE_CHECKING:
@@ -44,11 +45,9 @@ def explain(
 
     nnapi-shim explain CONV_2D
     """
-    from pathlib import Path
-
     from nnapi_shim.tools.operation_info import described
 
-    if what.isidentifier() and not Path(what).exists():  # files have suffixes
+    if is_operation(what):
         present(described(what), as_json, force, _show_operation)
         return
     from nnapi_shim.tools.explain import explain as find

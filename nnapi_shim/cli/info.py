@@ -91,6 +91,7 @@ def _show(report: Info) -> None:
         ("setting", "value", "from"),
         [(setting.name, setting.value, setting.origin) for setting in report.settings],
     )
+    write("`nnapi-shim info --setting NAME` shows the meaning of a setting")
 
 
 def _range(figures: dict[str, float]) -> str:

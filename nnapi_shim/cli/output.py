@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import Annotated, Any, TypeVar
 
@@ -75,11 +76,16 @@ def with_json_values(arguments: Sequence[str]) -> list[str]:
     return result
 
 
+def require_suffix(path: Path | str | None, suffix: str) -> None:
+    """Raise for a file whose name does not end in `suffix`; None is no file."""
+    if path is not None and Path(path).suffix != suffix:
+        raise typer.BadParameter(f"{path} does not end in {suffix}")
+
+
 def require_json(file: str | None, force: bool) -> None:
     """Raise before the work if the file of --json cannot be written."""
     if file is not None and file != STDOUT:
-        if not file.endswith(".json"):
-            raise typer.BadParameter(f"{JSON}: {file} does not end in .json")
+        require_suffix(file, ".json")
         from nnapi_shim.formats.output_file import require_free
 
         require_free(file, force)

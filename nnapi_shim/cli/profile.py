@@ -21,6 +21,7 @@ from nnapi_shim.cli.output import (
     present,
     progress,
     require_json,
+    require_suffix,
     write,
     write_table,
 )
@@ -28,6 +29,9 @@ from nnapi_shim.units import count, duration, percent, rate, rounded
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.profile import OperationProfile, Profile
+
+_TOO_LARGE = 1.5
+"""The sum of the steps by the time of a run above which the steps are said to be too slow."""
 
 
 def profile(
@@ -67,6 +71,7 @@ def profile(
     from nnapi_shim.tools.inputs import Picture
     from nnapi_shim.tools.profile import profile as find
 
+    require_suffix(trace, ".json")
     if trace is not None:
         require_free(trace, force)
     require_json(as_json, force)
@@ -95,16 +100,25 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
         f"{devices}: {duration(report.run_seconds)} in a run, {duration(report.observed_seconds)} "
         f"while each step is timed; medians of {count(report.runs, 'run')}"
     )
-    timed = sum(len(item.steps) for item in report.operations)
-    if timed and report.observed_seconds > 1.5 * report.run_seconds:
-        added = (report.observed_seconds - report.run_seconds) / timed
-        write(f"the times below are too large: timing adds about {duration(added)} to each step")
+    if report.timing_seconds:
+        write(f"each step is shown without the {duration(report.timing_seconds)} that timing adds")
+    if report.seen_seconds > _TOO_LARGE * report.run_seconds:
+        write(
+            f"the times below are too large: they add up to {duration(report.seen_seconds)}, "
+            "because steps are timed one by one, with less in caches"
+        )
     if report.peaks is not None:
         measured = report.peaks
+        load = "" if measured.load is None else f", at a load of {measured.load:.2f}"
         write(
-            f"peaks of this machine: {rate(measured.float32, 'FLOP/s')} in float32, "
+            f"peaks of this machine{load}: {rate(measured.float32, 'FLOP/s')} in float32, "
             f"{rate(measured.int8, 'OP/s')} in int8, {rate(measured.bytes, 'B/s')}"
         )
+        if any(_of_peak(item) > 1 for item in report.operations):
+            write(
+                "more than 100% of a peak is no figure to trust: the data is in a cache, or the "
+                "machine was busy while the peak was measured"
+            )
     write()
     shown = list(report.operations)
     if top:
@@ -135,7 +149,7 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
 def _row(item: "OperationProfile") -> tuple[object, ...]:
     from nnapi_shim.tools.observed_run import time_text
 
-    nearest = max(item.of_peak_flops or 0.0, item.of_peak_bytes or 0.0)
+    nearest = _of_peak(item)
     return (
         item.number,
         item.name,
@@ -144,9 +158,14 @@ def _row(item: "OperationProfile") -> tuple[object, ...]:
         percent(item.share),
         _arithmetic(item),
         _giga(item.bytes_per_second),
-        percent(nearest or None),
-        item.bound,
+        "> 100%" if nearest > 1 else percent(nearest or None),
+        "" if nearest > 1 else item.bound,
     )
+
+
+def _of_peak(item: "OperationProfile") -> float:
+    """The part of the nearer peak; 0 if it is unknown."""
+    return max(item.of_peak_flops or 0.0, item.of_peak_bytes or 0.0)
 
 
 def _arithmetic(item: "OperationProfile") -> str:

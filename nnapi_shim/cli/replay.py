@@ -12,6 +12,7 @@ from nnapi_shim.cli.output import (
     present,
     progress,
     require_json,
+    require_suffix,
     write,
     write_table,
 )
@@ -59,9 +60,8 @@ def replay(
     from nnapi_shim.tools.replay import write_reproducer
 
     sources = [path for path in (to_c, to_python) if path is not None]
-    for path, suffix in ((to_c, ".c"), (to_python, ".py")):
-        if path is not None and path.suffix != suffix:
-            raise typer.BadParameter(f"{path} does not end in {suffix}")
+    require_suffix(to_c, ".c")
+    require_suffix(to_python, ".py")
     for path in sources:
         for written in write_reproducer(capture, path, overwrite=force):
             write(str(written))

@@ -1,5 +1,6 @@
 """`nnapi-shim run`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +18,11 @@ from nnapi_shim.cli.arguments import (
     StepTolerance,
     names,
 )
-from nnapi_shim.cli.output import AsJson, present, require_json, write, write_table
+from nnapi_shim.cli.output import AsJson, present, require_json, require_suffix, write, write_table
 from nnapi_shim.units import count, duration, number
 
 if TYPE_CHECKING:
+    from nnapi_shim.tools.classes import Class
     from nnapi_shim.tools.run import ArgumentInfo, Expected, OutputValues, RunResult
 
 DIFFERENT = 1
@@ -43,8 +45,9 @@ def run(
             "--top",
             metavar="K",
             min=0,
-            help="Number of classes to print for an output that is a row of scores. Default: 5 for "
-            f"more than {_SHOWN} scores, or with --labels; 0: values, no classes.",
+            help="Number of classes to print for each output that is a row of scores. Default: 5 "
+            f"with --labels, or for more than {_SHOWN} scores in the only output; 0: values, no "
+            "classes.",
         ),
     ] = None,
     device: Devices = None,
@@ -98,9 +101,9 @@ def run(
     from nnapi_shim.tools.run import run as compute
 
     require_json(as_json, force)
+    picture = Picture(resize, mean, std)
+    require_suffix(output, ".npz")
     if output is not None:
-        if output.suffix != ".npz":
-            raise typer.BadParameter(f"{output} does not end in .npz")
         require_free(output, force)
     result = compute(
         model,
@@ -108,7 +111,7 @@ def run(
         device=names(device),
         labels=None if labels is None else read_labels(labels),
         top=top,
-        picture=Picture(resize, mean, std),
+        picture=picture,
         seed=seed,
         partial=partial,
         expect=expect,
@@ -116,12 +119,12 @@ def run(
     )
     if output is not None:
         result.save(output, force)
-    present(result, as_json, force, _show)
+    present(result, as_json, force, lambda result: _show(result, picture.scaled))
     if not result.is_as_expected:
         raise typer.Exit(DIFFERENT)
 
 
-def _show(result: "RunResult") -> None:
+def _show(result: "RunResult", scaled: Sequence[str]) -> None:
     devices = ", ".join(dict.fromkeys(result.devices))
     write(
         f"run on {devices}: compiled in {duration(result.compile_seconds)}, "
@@ -130,19 +133,10 @@ def _show(result: "RunResult") -> None:
     made_up = " (random)" if result.made_up and result.inputs else ""
     for item in result.inputs:
         write(f"input  {item.name}: {_argument(item)}{made_up}")
+    for text in scaled:
+        write(f"  {text}")
     for output in result.outputs:
         _show_output(output)
-    for output in result.outputs:
-        if output.top:
-            has_labels = any(item.label for item in output.top)
-            write()
-            write_table(
-                (">class", ">score", *(["label"] if has_labels else [])),
-                [
-                    (item.index, item.score, *([item.label] if has_labels else []))
-                    for item in output.top
-                ],
-            )
     if result.expected:
         write()
     for comparison in result.expected:
@@ -155,10 +149,20 @@ def _show_output(output: "OutputValues") -> None:
         return
     low, high, mean = (number(x, 6) for x in (output.minimum, output.maximum, output.mean))
     write(f"  from {low} to {high}, mean {mean}")
-    if not output.top:
-        values = output.real.reshape(-1)
-        more = ", ..." if values.size > _SHOWN else ""
-        write(f"  {', '.join(number(float(value), 6) for value in values[:_SHOWN])}{more}")
+    if output.top:
+        _show_classes(output.top)
+        return
+    values = output.real.reshape(-1)
+    more = ", ..." if values.size > _SHOWN else ""
+    write(f"  {', '.join(number(float(value), 6) for value in values[:_SHOWN])}{more}")
+
+
+def _show_classes(top: "Sequence[Class]") -> None:
+    has_labels = any(item.label for item in top)
+    write_table(
+        (">class", ">score", *(["label"] if has_labels else [])),
+        [(item.index, item.score, *([item.label] if has_labels else [])) for item in top],
+    )
 
 
 def _verdict(comparison: "Expected") -> str:

@@ -28,7 +28,8 @@ class ObservedStep(NamedTuple):
         operation is one step.
     where: its operation as text, within an IF or WHILE with the enclosing ones, such as
         `WHILE (operation 3), body: ADD (operation 0)`.
-    started_ns, ended_ns: time.monotonic_ns(). thread: native id of the thread.
+    started_ns, ended_ns: time.monotonic_ns(). thread: native id of the thread. overhead_ns: the
+    measured time of a step without work, which timing adds.
     """
 
     device: str
@@ -37,6 +38,12 @@ class ObservedStep(NamedTuple):
     started_ns: int
     ended_ns: int
     thread: int
+    overhead_ns: int = 0
+
+    @property
+    def duration_ns(self) -> int:
+        """The time of its work, at least 1."""
+        return max(1, self.ended_ns - self.started_ns - self.overhead_ns)
 
     @property
     def operations(self) -> tuple[Place, ...]:
@@ -90,6 +97,7 @@ def report(
     where: Where,
     started_ns: int,
     ended_ns: int,
+    overhead_ns: int = 0,
 ) -> None:
     """Report a step of a device. around: the enclosing operations, outermost first."""
     step = ObservedStep(
@@ -99,6 +107,7 @@ def report(
         started_ns,
         ended_ns,
         get_native_id(),
+        overhead_ns,
     )
     for observer in _observers:
         observer(step)

@@ -78,6 +78,8 @@ def load(
         ImportError for missing packages.
     """
     data = tflite_file.contents(path)
+    if not data:
+        raise bad_data(f"{os.fspath(path)} is empty", "file.empty")
     if is_capture(data[:64]):
         from nnapi_shim.formats.capture import load_capture
 

@@ -73,7 +73,7 @@ def require_free(path: Target, overwrite: bool = False) -> None:
 
 
 def _exists(path: Path) -> NnapiError:
-    return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "file.exists")
+    return bad_data(f"{path} is there already; overwrite=True replaces it", "file.exists")
 
 
 def _temporary_file(path: Path, content: bytes) -> Path:

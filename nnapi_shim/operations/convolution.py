@@ -169,6 +169,9 @@ def transposed_image(op: BoundOperation) -> list[Dimensions]:
     return [in_layout(image, op.nchw)]
 
 
+BIAS_FACTORS = ("input", "filter")
+
+
 def convolution(
     type: OperationType,
     doc: str,
@@ -190,10 +193,11 @@ def convolution(
             known_rank(4, "input", "filter"),
             known_rank(1, "bias"),
             *sizes,
-            bias_scale("input", "filter"),
+            bias_scale(*BIAS_FACTORS),
             fused_activation,
         ],
         shape=shape,
+        products={"bias": BIAS_FACTORS},
         **parts,
     )
 

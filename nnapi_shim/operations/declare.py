@@ -201,6 +201,7 @@ class Operation:
         element of the outputs; (number, input): for each element of that input; a word: by the
         formula of this name in tools/work.py; None: only the data tell.
     looks_up: name of the input of which it reads no more than it writes.
+    products: quantized input -> the two inputs whose scales, multiplied, are its scale.
     """
 
     def __init__(
@@ -226,6 +227,7 @@ class Operation:
         quantization: Quantization = declared,
         elementwise: bool = False,
         looks_up: str = "",
+        products: Mapping[str, tuple[str, str]] | None = None,
     ) -> None:
         inputs, _, outputs = columns.partition("->")
         self.type = type
@@ -250,6 +252,7 @@ class Operation:
         self.elementwise = elementwise
         self.work = work
         self.looks_up = looks_up
+        self.products = products or {}
         self._matches: dict[tuple[Types, Types], Match] = {}
         self._counts_expanded: set[tuple[int, int]] = set()
         self._uses: dict[tuple[int, int | None], tuple[tuple[tuple[Types, Types], Match], ...]] = {}
@@ -303,10 +306,8 @@ class Operation:
         """As `uses`, made anew."""
         for accepted in self.forms:
             inputs, outputs = accepted.inputs, self.outputs_of(accepted)
-            names = inputs.spread(count)
-            output_names = outputs.spread(
-                len(outputs.names) if output_count is None else output_count
-            )
+            wanted = len(outputs.names) if output_count is None else output_count
+            names, output_names = inputs.spread(count), outputs.spread(wanted)
             if names is None or output_names is None:
                 continue
             fixed_types = dict(

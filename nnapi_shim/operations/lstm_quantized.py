@@ -143,6 +143,7 @@ QUANTIZED_16BIT_LSTM = Operation(
     shape=lambda op: [op.prev_cell_state.dimensions, op.prev_output.dimensions],
     quantization=lambda op: [STATE_16, OUTPUT_16],
     work="recurrent",
+    products=dict.fromkeys(bias_names(), ("input", "input_to_input_weights")),
 )
 
 _TENSORS = ("input", *parameter_names(), *STATES, *gain_names())

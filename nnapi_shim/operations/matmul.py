@@ -76,6 +76,8 @@ def _require_rows(op: BoundOperation, refuse: Callable[[str, str], NnapiError]) 
         )
 
 
+BIAS_FACTORS = ("input", "weights")
+
 FULLY_CONNECTED = Operation(
     OperationType.FULLY_CONNECTED,
     doc="output[b,u] = act(bias[u] + sum(input[b,k] * weights[u,k])), input flattened to "
@@ -94,12 +96,13 @@ FULLY_CONNECTED = Operation(
         known_rank(2, "weights"),
         known_rank(1, "bias"),
         no_empty_dimension("weights"),
-        bias_scale("input", "weights"),
+        bias_scale(*BIAS_FACTORS),
         fused_activation,
     ],
     allow_zero_sized=True,
     shape=product,
     work="fully_connected",
+    products={"bias": BIAS_FACTORS},
 )
 
 

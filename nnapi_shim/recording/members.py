@@ -14,6 +14,8 @@ _DESCRIPTOR_BYTES = 16
 
 def members_of(path: str, data: bytes) -> dict[str, memoryview | bytes]:
     """Name -> contents. path: for messages. Raises BAD_DATA for another kind of file."""
+    if not data:
+        raise bad_data(f"{path} is empty", "file.empty")
     if not data.startswith(container.LOCAL):
         raise bad_data(
             f"{path} is no capture: it does not begin as a zip archive does", "capture.not-zip"

@@ -25,6 +25,7 @@ from nnapi_shim.tools.bench_rounds import at_once, compared, in_turns
 from nnapi_shim.tools.info import processor
 from nnapi_shim.tools.inputs import Picture, read_or_made_up
 from nnapi_shim.tools.latency import calls_within, latency, no_collection, timed
+from nnapi_shim.tools.machine import load_average
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.peers import import_of, peer
 from nnapi_shim.tools.profile import all_inputs
@@ -63,7 +64,7 @@ def bench(
         import_of(name)
     plan = _Plan(source, tuple(peers), tuple(threads), seconds, runs, warm_up)
     numbers = tuple(kernel_threads) or (default_threads(),)
-    load, before, began = _load(), _resident(), perf_counter()
+    load, before, began = load_average(), _resident(), perf_counter()
     model = model_of(source)
     load_seconds, with_model = perf_counter() - began, _resident()
     measured, starts = [], []
@@ -224,16 +225,8 @@ def _conditions(load: float | None) -> Conditions:
         machine.tier,
         tuple(sorted(os.sched_getaffinity(0))),
         load,
-        _load(),
+        load_average(),
     )
-
-
-def _load() -> float | None:
-    """The load average of the last minute."""
-    try:
-        return os.getloadavg()[0]
-    except OSError:
-        return None
 
 
 def _arithmetic(model: Model) -> Arithmetic | None:

@@ -24,8 +24,8 @@ class Change:
 
     before, after: medians of all runs, in seconds. ratio: of the medians of the rounds, before by
     after; above 1, the later run is faster. low, high: quartile of the rounds of one run by the
-    opposite quartile of the other. verdict: the later run is `faster` or `slower`, or a difference
-    is `not shown`.
+    opposite quartile of the other. rounds: of the run with fewer of them. verdict: the later run is
+    `faster` or `slower`, or a difference is `not shown`.
     """
 
     kernel_threads: int
@@ -35,6 +35,7 @@ class Change:
     low: float
     high: float
     verdict: str
+    rounds: int
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,11 @@ class Against(Report):
 
 def saved(path: str | os.PathLike[str]) -> Saved:
     """The content of a file that `nnapi-shim bench --json` wrote; raises BAD_DATA for others."""
+    content = Path(path).read_bytes()
+    if not content:
+        raise bad_data(f"{os.fspath(path)} is empty", "file.empty")
     try:
-        data = json.loads(Path(path).read_bytes())
+        data = json.loads(content)
         for entry in data["results"]:
             float(entry["latency"]["p50"]), quartiles([*map(float, entry["rounds"])])
             int(entry["kernel_threads"])
@@ -58,8 +62,8 @@ def saved(path: str | os.PathLike[str]) -> Saved:
             raise TypeError
     except (ValueError, KeyError, TypeError, IndexError):
         raise bad_data(
-            f"{os.fspath(path)} is no result of a benchmark; `nnapi-shim bench MODEL --json > "
-            f"{os.fspath(path)}` writes one",
+            f"{os.fspath(path)} is no result of a benchmark, which `nnapi-shim bench MODEL --json "
+            "FILE.json` writes",
             "tool.bench.against",
         ) from None
     result: Saved = data
@@ -107,4 +111,5 @@ def _change(kernel_threads: int, before: Saved, after: Saved) -> Change:
         low,
         high,
         verdict(low, high, rounds),
+        rounds,
     )

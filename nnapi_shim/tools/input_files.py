@@ -15,6 +15,8 @@ from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.quantization import quantize
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
+from nnapi_shim.hal.types import is_known
+from nnapi_shim.units import count
 
 STDIN = "-"
 KINDS = {".npy": "npy", ".npz": "npz", ".json": "json", ".csv": "csv", ".bin": "raw"}
@@ -56,7 +58,7 @@ class InputFile:
         than the declared ones are refused.
         """
         if array is None:
-            array = self._of_bytes(argument)
+            array = self._of_bytes(argument, exactly)
         if self.kind in ("raw", "csv") or (self.kind == "json" and array.ndim == 1):
             array = _shaped(array, argument)
         if self.kind in ("json", "csv"):
@@ -106,12 +108,18 @@ class InputFile:
             "tool.inputs.csv",
         )
 
-    def _of_bytes(self, argument: Argument) -> Array:
+    def _of_bytes(self, argument: Argument, exactly: bool) -> Array:
         dtype = DTYPES.get(argument.type)
-        if dtype is None or len(self.content) % dtype.itemsize:
+        size, length = 0 if dtype is None else dtype.itemsize, len(self.content)
+        is_open = not exactly or not is_known(argument.type, argument.dimensions)
+        elements = 0 if is_open else int(np.prod(argument.dimensions))
+        if dtype is None or (length % size if is_open else length != elements * size):
+            wanted = f"elements of {count(size, 'byte')}"
+            if not is_open:
+                wanted = f"{count(elements * size, 'byte')}, {elements} {wanted}"
             raise bad_data(
-                f"{self.path} has {len(self.content)} bytes; the input is {argument.type.name}"
-                f"{shown(argument.dimensions)}",
+                f"{self.path} has {count(length, 'byte')}; {argument.type.name}"
+                f"{shown(argument.dimensions)} takes {wanted}",
                 "tool.inputs.raw-bytes",
             )
         return np.frombuffer(self.content, dtype)
@@ -120,9 +128,13 @@ class InputFile:
 def opened(path: str) -> InputFile:
     """Read a file; `-`: stdin, whose kind its content tells. Raises OSError."""
     if path != STDIN:
-        return InputFile(path, KINDS.get(Path(path).suffix.lower(), PICTURE), _read(path))
-    content = b"" if sys.stdin is None else sys.stdin.buffer.read()
-    return InputFile("stdin", _kind_of(content), content)
+        file = InputFile(path, KINDS.get(Path(path).suffix.lower(), PICTURE), _read(path))
+    else:
+        content = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        file = InputFile("stdin", _kind_of(content), content)
+    if not file.content and file.kind != "raw":  # an input may have no elements
+        raise bad_data(f"{file.path} is empty", "file.empty")
+    return file
 
 
 def _read(path: str) -> bytes:

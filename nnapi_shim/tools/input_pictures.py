@@ -1,7 +1,7 @@
 """Pictures as inputs of a model."""
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ _BYTES = {OperandType.TENSOR_QUANT8_ASYMM: 0, OperandType.TENSOR_QUANT8_ASYMM_SI
 class Picture:
     """The conversion of pictures to inputs.
 
-    resize: whether to scale a picture of another size; otherwise it is an error.
+    resize: whether to scale a picture of another size, with a bilinear filter; otherwise it is an
+        error. scaled: receives a description of each scaled picture.
     mean, std: the value of a pixel is (0..255 - mean) / std. Without both, a quantized input of 8
         bits gets the pixel itself, 0..255 or -128..127, for which its scale and zero point are
         usually chosen; a float input gets pixel / 255.
@@ -35,6 +36,7 @@ class Picture:
     resize: bool = False
     mean: float | None = None
     std: float | None = None
+    scaled: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def is_plain(self) -> bool:
@@ -62,7 +64,7 @@ def read_picture(path: str, content: bytes, argument: Argument, how: Picture) ->
             "tool.inputs.no-picture-input",
         )
     height, width, channels, is_first = size
-    pixels = _pixels(path, content, height, width, _MODES[channels], how.resize)
+    pixels = _pixels(path, content, height, width, _MODES[channels], how)
     pixels = pixels.reshape(*pixels.shape[:2], channels)
     if is_first:
         pixels = pixels.transpose(2, 0, 1)
@@ -97,7 +99,7 @@ def _image_size(argument: Argument) -> tuple[int, int, int, bool] | None:
     return None
 
 
-def _pixels(path: str, content: bytes, height: int, width: int, mode: str, resize: bool) -> Array:
+def _pixels(path: str, content: bytes, height: int, width: int, mode: str, how: Picture) -> Array:
     """A picture as bytes [height, width(, channels)]."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -123,12 +125,16 @@ def _pixels(path: str, content: bytes, height: int, width: int, mode: str, resiz
         ) from None
     target = (width or image.width, height or image.height)
     if image.size != target:
-        if not resize:
+        if not how.resize:
             raise bad_data(
                 f"{path} is {image.width} x {image.height}; the input is {target[0]} x "
                 f"{target[1]} (width x height), and --resize scales pictures",
                 "tool.inputs.picture-size",
             )
+        how.scaled.append(
+            f"{path} scaled from {image.width} x {image.height} to {target[0]} x {target[1]} "
+            "(width x height) with a bilinear filter"
+        )
         image = image.resize(target, Image.Resampling.BILINEAR)
     return np.asarray(image)
 

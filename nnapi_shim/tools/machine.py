@@ -4,6 +4,7 @@ The arithmetic peak is that of a large matrix product on nnapi-cpu, on as many t
 operations; the memory bandwidth that of a copy that exceeds all caches, on one thread.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -27,18 +28,28 @@ TIMES = 5
 class Peaks(Report):
     """Arithmetic operations and bytes per second. None if nnapi-cpu is not available.
 
-    bytes: bytes read plus bytes written by a copy.
+    bytes: bytes read plus bytes written by a copy. load: the load average when they were measured.
     """
 
     float32: float | None
     int8: float | None
     bytes: float
+    load: float | None = None
 
 
 @cache
 def peaks() -> Peaks:
     """The peaks of this machine; the first call measures them in about half a second."""
-    return Peaks(_product(_float_model), _product(_int8_model), _copy())
+    load = load_average()
+    return Peaks(_product(_float_model), _product(_int8_model), _copy(), load)
+
+
+def load_average() -> float | None:
+    """The load average of the last minute; None if it is unknown."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
 
 
 def _best(call: Callable[[], object]) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nnapi_shim.api.base_model import require_model
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
 
@@ -33,7 +34,7 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     """
     if isinstance(source, Model):
         return source
-    text = os.fspath(source)
+    text = path_of(source)
     module, colon, attribute = text.rpartition(":")
     if colon and attribute.isidentifier() and not Path(text).exists():
         loaded = _attribute(module, attribute)
@@ -63,13 +64,20 @@ def partial_of(source: Source) -> "Model | PartialModel":
     Raises as `model_of`, and ImportError if a package that reads the file is missing.
     """
     if not isinstance(source, Model):
-        path, shapes = shapes_of(os.fspath(source))
+        path, shapes = shapes_of(path_of(source))
         path, signature = file_of(path)
         if path.endswith((".tflite", ".onnx")):
             from nnapi_shim.formats.load import load
 
             return load(path, signature=signature, partial=True, shapes=shapes)
     return model_of(source)
+
+
+def path_of(source: str | os.PathLike[str]) -> str:
+    """The path of a model file as text; raises TypeError for another object."""
+    if not isinstance(source, str | os.PathLike):
+        require_model(source)
+    return os.fspath(source)
 
 
 def file_of(text: str) -> tuple[str, str | None]:
@@ -135,6 +143,8 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     models = {id(item): item for item in names.values() if isinstance(item, Model)}
     if len(models) == 1:
         return next(iter(models.values()))
+    if not models:
+        raise bad_data(f"{path} has no nnapi_shim.Model", "source.no-model")
     raise bad_data(
         f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses",
         "source.which-model",

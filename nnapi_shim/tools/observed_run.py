@@ -42,7 +42,7 @@ def seconds_of(steps: Sequence[Sequence[ObservedStep]]) -> float:
         outer = [step for step in each if len(step.operations) == 1]
         # On nnapi-reference the time of an IF or WHILE includes its graphs.
         counted = outer if outer and outer[0].device != CpuDevice.name else each
-        sums.append(sum(step.ended_ns - step.started_ns for step in counted))
+        sums.append(sum(step.duration_ns for step in counted))
     return median(sums) / 1e9 if sums else 0.0
 
 

@@ -17,6 +17,7 @@ from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.tools.model_source import path_of
 
 Array = NDArray[Any]
 
@@ -58,7 +59,7 @@ class Predictor:
         if not isinstance(model, Model):
             from nnapi_shim.formats.load import load
 
-            model = load(model)
+            model = load(path_of(model))
         self._model = model
         self._device = device
         self._columns = dict(columns or {})

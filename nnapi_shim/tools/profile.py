@@ -40,7 +40,8 @@ class StepProfile:
 
     kernel: the kernel on nnapi-cpu; "" on nnapi-reference, where an operation is one step.
     where: the operation; within an IF or WHILE with the enclosing ones. calls: number of calls in
-    one run. seconds: sum of all calls in one run, median of all runs.
+    one run. seconds: sum of all calls in one run, median of all runs, without the time that timing
+    adds (Profile.timing_seconds).
     """
 
     device: str
@@ -97,6 +98,7 @@ class Profile(Report):
 
     run_seconds: median of runs without observation. observed_seconds: median of runs with timed
     steps; the difference is the cost of observation. seen_seconds: sum of all steps.
+    timing_seconds: the measured time of a step without work, subtracted from that of each step.
     """
 
     model: str
@@ -110,6 +112,7 @@ class Profile(Report):
     peaks: Peaks | None
     operations: tuple[OperationProfile, ...]
     kinds: tuple[Kind, ...]
+    timing_seconds: float = 0.0
     runs_seen: tuple[ObservedRun, ...] = field(repr=False, default=())
 
     def to_json(self) -> dict[str, Any]:
@@ -244,8 +247,13 @@ class _Result:
             self.against,
             operations,
             _kinds(operations),
+            self._timing_seconds(),
             tuple(self.observed_runs),
         )
+
+    def _timing_seconds(self) -> float:
+        overheads = [step.overhead_ns for run in self.observed_runs for step in run.steps]
+        return median(overheads) / 1e9 if overheads else 0.0
 
     def _seconds(self, view: OperationView) -> float | None:
         if not is_built_in(self.device_of[view.number]):
@@ -293,7 +301,7 @@ def _steps(runs: Sequence[Sequence[ObservedStep]]) -> tuple[StepProfile, ...]:
         for step in steps:
             key = (step.device, step.kernel, step.where)
             calls = durations.setdefault(key, [[] for _ in runs])
-            calls[at].append(step.ended_ns - step.started_ns)
+            calls[at].append(step.duration_ns)
     return tuple(
         StepProfile(*key, max(map(len, calls)), median([sum(each) for each in calls]) / 1e9)
         for key, calls in durations.items()

@@ -158,7 +158,7 @@ class RunProfile:
         for model, ran in zip(self.models, self._ran, strict=True):
             for step in (step for run in ran.runs for step in run.steps):
                 stack = (model.title, *step.where.split(": "), *filter(None, [step.kernel]))
-                result[stack] = result.get(stack, 0) + step.ended_ns - step.started_ns
+                result[stack] = result.get(stack, 0) + step.duration_ns
         return result
 
     def flame_graph(self) -> str:

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 import numpy as np
 
@@ -14,26 +13,25 @@ from nnapi_shim.api.intermediates import Intermediates
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import OperandView, OperationView
 from nnapi_shim.errors import bad_data
-from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand
 from nnapi_shim.runtime.slicing import with_parameters
 from nnapi_shim.tools.input_files import quantized_if_real
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.operation_pairs import matched
 from nnapi_shim.tools.report import Report
-
-_CONVERSIONS = (OperationType.QUANTIZE, OperationType.DEQUANTIZE)
 
 
 @dataclass(frozen=True)
 class OperationError:
     """The error of an output of an operation, in real numbers.
 
-    number, float_number: of the operation in the quantized and in the float model. largest, mean:
-    of the absolute error; steps: the largest in quantization steps, None if it is not quantized.
-    sqnr_db: signal to quantization noise ratio in decibels; infinite without an error. clipped:
-    share of the float values outside of the quantized range; None if it is not quantized.
+    number, float_number: of the operation in the quantized and in the float model; of the
+    activation after it, if only the other model has it fused. largest, mean: of the absolute error;
+    steps: the largest in quantization steps, None if it is not quantized. sqnr_db: signal to
+    quantization noise ratio in decibels; infinite without an error. clipped: share of the float
+    values outside of the quantized range; None if it is not quantized.
     """
 
     number: int
@@ -49,8 +47,9 @@ class OperationError:
 
 @dataclass(frozen=True)
 class QuantizationErrors(Report):
-    """All errors, in execution order. unmatched, float_unmatched: operations, without QUANTIZE and
-    DEQUANTIZE, that have no counterpart in the other model.
+    """All errors, in execution order. unmatched, float_unmatched: operations and activations,
+    without QUANTIZE and DEQUANTIZE, that have no counterpart in the other model. left_out:
+    descriptions of pairs whose values could not be compared.
     """
 
     model: str
@@ -59,6 +58,7 @@ class QuantizationErrors(Report):
     operations: tuple[OperationError, ...]
     unmatched: tuple[str, ...]
     float_unmatched: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def quantization_error(
@@ -73,8 +73,9 @@ def quantization_error(
     """Run a quantized model and its float model on the same inputs, and compare the outputs of
     their operations.
 
-    Operations are matched by the sequence of their types. inputs: files, as in read_inputs;
-    without files, random numbers from `seed`. Each model uses its own values, so errors add up.
+    Operations are matched by the sequence of their types; one with a fused activation is compared
+    with the activation of the other model. inputs: files, as in read_inputs; without files, random
+    numbers from `seed`. Each model uses its own values, so errors add up.
     Raises BAD_DATA for models whose inputs differ, or without equal operations.
     """
     model, other = model_of(source), model_of(float_source)
@@ -85,7 +86,13 @@ def quantization_error(
             "tool.quantization.not-quantized",
         )
     on_model, on_other = Compilation(model, device), Compilation(other, device)
-    _require_equal_inputs(on_model, on_other)
+    shapes = [[a.dimensions for a in each.inputs] for each in (on_model, on_other)]
+    if shapes[0] != shapes[1]:
+        raise bad_data(
+            f"the inputs of the models have dimensions {shapes[0]} and {shapes[1]}; they must be "
+            "equal",
+            "tool.quantization.inputs",
+        )
     if inputs:
         values = read_inputs(on_model, inputs, picture)
         other_values = read_inputs(on_other, inputs, picture)
@@ -95,37 +102,32 @@ def quantization_error(
             quantized_if_real(value, argument)
             for value, argument in zip(other_values, on_model.inputs, strict=True)
         ]
-    pairs, unmatched, other_unmatched = _matched(model, other)
-    if not pairs:
+    found_pairs = matched(model, other)
+    if not found_pairs.pairs:
         raise bad_data(
             "no operation of the quantized model has a counterpart in the float model",
             "tool.quantization.no-match",
         )
-    actual, expected = on_model.intermediates(*values), on_other.intermediates(*other_values)
+    found, wanted = on_model.intermediates(*values), on_other.intermediates(*other_values)
     scales = with_parameters(model.finished.main)
-    errors = [
-        _error(pair, operand.name or role, operand, scales[operand.index], values)
-        for pair in pairs
-        for role, operand, values in _outputs(*pair, actual, expected)
-    ]
+    errors, left_out = [], []
+    for pair in found_pairs.pairs:
+        for role, operand, both in _outputs(*pair, found, wanted):
+            output = operand.name or role
+            if _squeezed(both[0]) != _squeezed(both[1]):
+                shapes_of = " and ".join(str(list(value.shape)) for value in both)
+                left_out.append(f"{pair[0].number} {pair[0].name}, {output}: {shapes_of}")
+            elif both[0].size:
+                errors.append(_error(pair, output, operand, scales[operand.index], both))
     return QuantizationErrors(
         name_of(source),
         name_of(float_source),
         not inputs,
-        tuple(filter(None, errors)),
-        unmatched,
-        other_unmatched,
+        tuple(errors),
+        found_pairs.unmatched,
+        found_pairs.float_unmatched,
+        tuple(left_out),
     )
-
-
-def _require_equal_inputs(model: Compilation, other: Compilation) -> None:
-    """Raise BAD_DATA unless the inputs have the same dimensions."""
-    shapes, others = ([a.dimensions for a in each.inputs] for each in (model, other))
-    if shapes != others:
-        raise bad_data(
-            f"the inputs of the models have dimensions {shapes} and {others}; they must be equal",
-            "tool.quantization.inputs",
-        )
 
 
 def _is_quantized(model: Model) -> bool:
@@ -133,39 +135,22 @@ def _is_quantized(model: Model) -> bool:
     return any(operand.type in QUANTIZED_RANGE for operand in model.finished.main.operands)
 
 
-def _matched(
-    model: Model, other: Model
-) -> tuple[list[tuple[OperationView, OperationView]], tuple[str, ...], tuple[str, ...]]:
-    """Pairs of operations of the same type in the same order, and the titles of the others."""
-    views, others = (
-        [view for view in each.operations if view.type not in _CONVERSIONS]
-        for each in (model, other)
-    )
-    names, other_names = [v.name for v in views], [v.name for v in others]
-    pairs = []
-    matcher = SequenceMatcher(None, names, other_names, autojunk=False)
-    for start, other_start, length in matcher.get_matching_blocks():
-        pairs += [(views[start + at], others[other_start + at]) for at in range(length)]
-    numbers = {view.number for view, _ in pairs}
-    other_numbers = {view.number for _, view in pairs}
-    return (
-        pairs,
-        tuple(f"{v.number} {v.name}" for v in views if v.number not in numbers),
-        tuple(f"{v.number} {v.name}" for v in others if v.number not in other_numbers),
-    )
-
-
 def _outputs(
     view: OperationView,
     float_view: OperationView,
-    actual: Intermediates,
-    expected: Intermediates,
+    found: Intermediates,
+    wanted: Intermediates,
 ) -> Iterator[tuple[str, OperandView, tuple[Array, Array]]]:
     """Role, operand and both values of each output of a pair of operations."""
     outputs = zip(view.output_roles, view.outputs, float_view.outputs, strict=False)
     for role, operand, float_operand in outputs:
-        if operand in actual and float_operand in expected:
-            yield role, operand, (actual[operand], expected[float_operand])
+        if operand in found and float_operand in wanted:
+            yield role, operand, (found[operand], wanted[float_operand])
+
+
+def _squeezed(value: Array) -> list[int]:
+    """Its dimensions without those of size 1, which models keep or leave out."""
+    return [size for size in value.shape if size != 1]
 
 
 def _error(
@@ -174,22 +159,20 @@ def _error(
     operand: OperandView,
     parameters: Operand,
     values: tuple[Array, Array],
-) -> OperationError | None:
-    """The error of an output; None for values of other dimensions, or none at all."""
-    actual, expected = (np.asarray(value, np.float64) for value in values)
-    if actual.shape != expected.shape or not actual.size:
-        return None
+) -> OperationError:
+    """The error of an output."""
+    found, wanted = (np.asarray(value, np.float64).reshape(-1) for value in values)
     scale, zero_point = parameters.scale, parameters.zero_point
     is_quantized = operand.type in QUANTIZED_RANGE and scale > 0
     clipped = None
     if is_quantized:
-        actual = (actual - zero_point) * scale
+        found = (found - zero_point) * scale
         low, high = ((end - zero_point) * scale for end in QUANTIZED_RANGE[operand.type])
-        outside = (expected < low - scale / 2) | (expected > high + scale / 2)
+        outside = (wanted < low - scale / 2) | (wanted > high + scale / 2)
         clipped = float(outside.mean())
-    error = np.abs(actual - expected)
+    error = np.abs(found - wanted)
     view, float_view = pair
-    noise, signal = float((error**2).sum()), float((expected**2).sum())
+    noise, signal = float((error**2).sum()), float((wanted**2).sum())
     return OperationError(
         view.number,
         float_view.number,

@@ -4,7 +4,6 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -15,19 +14,15 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.model import Model
-from nnapi_shim.errors import bad_data
 from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
+from nnapi_shim.tools.classes import Class, classes
+from nnapi_shim.tools.classes import read_labels as read_labels
 from nnapi_shim.tools.inputs import Picture, read_or_made_up, read_outputs, real
 from nnapi_shim.tools.model_source import Source, model_of, name_of, partial_of
 from nnapi_shim.tools.report import Report
 
 if TYPE_CHECKING:
     from nnapi_shim.formats.importing.partial import PartialCompilation
-
-MOST_CLASSES, FEW_SCORES = 5, 8
-"""The number of classes reported by default, and the number of scores that are not classes without
-labels.
-"""
 
 
 @dataclass(frozen=True)
@@ -42,21 +37,11 @@ class ArgumentInfo:
 
 
 @dataclass(frozen=True)
-class Class:
-    """A class of a classifier: its index, its score as a real number, its label or ""."""
-
-    index: int
-    score: float
-    label: str
-
-
-@dataclass(frozen=True)
 class OutputValues(ArgumentInfo):
     """An output of a run, with its actual dimensions.
 
     minimum, maximum, mean: of its real values; None if it has no elements. values: in the model's
-    type. top: the classes with the highest scores, if requested and the output is a single row of
-    scores.
+    type. top: the classes with the highest scores, if the output is a row of scores.
     """
 
     minimum: float | None
@@ -127,11 +112,12 @@ def run(
     """Compile a model and run it once.
 
     inputs: files, as in read_inputs; without files, random numbers from `seed`. device: one or
-    several; None: all. labels: names of all classes. top: the number of best classes to report for
-    outputs that are a row of scores; by default MOST_CLASSES if there are labels or more than
-    FEW_SCORES scores. partial: whether LiteRT or ONNX Runtime runs the parts of a .tflite or .onnx
-    file that NNAPI cannot express; it is then listed among the devices. expect: a file with the
-    expected outputs, as in read_inputs, which are compared with `tolerance`.
+    several; None: all. labels: names of all classes, for outputs of as many scores. top: the number
+    of best classes to report for each output that is a row of scores; by default MOST_CLASSES if
+    there are labels, or for the only output of a model, if it has one or two dimensions and more
+    than FEW_SCORES scores. partial: whether LiteRT or ONNX Runtime runs the parts of a .tflite or
+    .onnx file that NNAPI cannot express; it is then listed among the devices. expect: a file with
+    the expected outputs, as in read_inputs, which are compared with `tolerance`.
 
     Raises NnapiError, and OSError for files that cannot be read.
     """
@@ -168,30 +154,16 @@ def run(
             )
         ),
         not inputs,
-        tuple(_values(argument, name, array, top, labels) for argument, name, array in results),
+        tuple(
+            _values(argument, name, array, best)
+            for (argument, name, array), best in zip(
+                results, classes(compilation.outputs, outputs, top, labels), strict=True
+            )
+        ),
         compiled - began,
         ended - ready,
         expected,
     )
-
-
-def read_labels(path: str | os.PathLike[str]) -> list[str]:
-    """Names of classes from a text file, one per line; leading line numbers are removed.
-
-    Raises OSError, and BAD_DATA for a file that is not text.
-    """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise bad_data(
-            f"{os.fspath(path)} is no text with a label in each line", "tool.run.labels-file"
-        ) from None
-    while lines and not lines[-1].strip():
-        lines.pop()
-    words = [line.strip().split(None, 1) for line in lines]
-    if all(word and word[0].rstrip(":,") == str(at) for at, word in enumerate(words)):
-        return [word[1] if len(word) > 1 else "" for word in words]
-    return [line.strip() for line in lines]
 
 
 def _facts(
@@ -200,9 +172,7 @@ def _facts(
     return name, argument.type.name, array.shape, argument.scale, argument.zero_point
 
 
-def _values(
-    argument: Argument, name: str, array: Array, best: int | None, labels: Sequence[str] | None
-) -> OutputValues:
+def _values(argument: Argument, name: str, array: Array, top: tuple[Class, ...]) -> OutputValues:
     values = real(array, argument).astype(np.float64)
     some = values if values.size else None
     return OutputValues(
@@ -210,7 +180,7 @@ def _values(
         None if some is None else float(some.min()),
         None if some is None else float(some.max()),
         None if some is None else float(some.mean()),
-        _top(values, best, labels),
+        top,
         array,
     )
 
@@ -221,22 +191,4 @@ def _difference(
     same_type = expected.astype(array.dtype) if expected.dtype != array.dtype else expected
     return difference(
         array, same_type, argument.type, argument.scale, tolerance, argument.zero_point
-    )
-
-
-def _top(values: Array, best: int | None, labels: Sequence[str] | None) -> tuple[Class, ...]:
-    """The best classes of a row of scores; empty for other arrays."""
-    if best is None:
-        best = MOST_CLASSES if labels is not None or values.size > FEW_SCORES else 0
-    if not best or not values.shape or values.size < 2 or values.shape[-1] != values.size:
-        return ()
-    scores = values.reshape(-1)
-    if labels is not None and len(labels) != scores.size:
-        raise bad_data(
-            f"{len(labels)} labels given; the model has {scores.size} classes",
-            "tool.run.label-count",
-        )
-    order = np.argsort(-scores, kind="stable")[:best]
-    return tuple(
-        Class(int(at), float(scores[at]), "" if labels is None else labels[at]) for at in order
     )

@@ -27,12 +27,15 @@ def test_methods_are_what_the_declarations_say() -> None:
 def test_only_what_changed_is_written(tmp_path: Path) -> None:
     build_methods.write(tmp_path)
     (tmp_path / "gone.py").touch()
-    (tmp_path / "binary.py").write_text("")
-    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    (tmp_path / "binary.py").touch()
+    (target,) = (tmp_path / name for name in build_methods.files())
+    before = target.stat().st_mtime_ns
     build_methods.write(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*build_methods.files()}
-    changed = {p.name for p in tmp_path.iterdir() if p.stat().st_mtime_ns != before[p.name]}
-    assert changed == {"binary.py"}
+    assert [*tmp_path.iterdir()] == [target]
+    assert target.stat().st_mtime_ns == before
+    target.write_text("")
+    build_methods.write(tmp_path)
+    assert target.read_text() == build_methods.files()[target.name]
 
 
 def test_a_method_that_is_not_written_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

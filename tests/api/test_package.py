@@ -111,3 +111,22 @@ def test_devices() -> None:
         assert device.type is nnapi_shim.DeviceType.CPU
         assert device.feature_level is nnapi_shim.FeatureLevel.LEVEL_8
         assert device.version == nnapi_shim.__version__
+
+
+def test_the_first_result_of_a_model_imports_what_it_needs() -> None:
+    """Pictures, pickling, control flow and families of operators come with their first use."""
+    program = (
+        "import sys, numpy, nnapi_shim\n"
+        "c = nnapi_shim.load('examples/shapes/int8.tflite').compile('nnapi-cpu')\n"
+        "c.run(numpy.zeros((1, 32, 32, 3), numpy.int8))\n"
+        "print(*(name for name in sys.modules if name.startswith('nnapi_shim.')))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    assert "nnapi_shim.formats.tflite.importing.convolution" in imported
+    families = ("recurrent", "control_flow", "detection", "lookup", "slicing")
+    late = {f"nnapi_shim.formats.tflite.importing.{name}" for name in families}
+    parts = ("display", "drawing", "pickling", "control_flow", "intermediates", "futures")
+    late |= {f"nnapi_shim.api.{name}" for name in parts}
+    assert not imported & late

@@ -4,12 +4,17 @@
 
 Prints microseconds per operation, the slowest first. Two models for each: operations that read the
 same operands, and, where the result can be read by the next one, a chain of them.
+
+    tests/bench/bench_compiling.py --table < OUTPUT
+
+Prints the table of docs/performance.md from such output: of each operation, the slowest type.
 """
 
 import argparse
+import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -31,7 +36,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operations", nargs="*", help="names; default: all there are")
     parser.add_argument("--count", type=int, default=10_000, help="operations of a model")
+    parser.add_argument("--table", action="store_true", help="make a table of output on stdin")
     options = parser.parse_args()
+    if options.table:
+        print("\n".join(table(sys.stdin)))
+        return 0
     found = []
     for use in _uses(options.operations):
         one = single(use)
@@ -45,6 +54,27 @@ def main() -> int:
     slow = sum(microseconds > LIMIT_US for microseconds, _ in found)
     print(f"{len(found)} kinds and types, {slow} take longer than {LIMIT_US} us an operation")
     return int(slow > 0)
+
+
+COLUMNS = 3
+"""Operations in a row of the table."""
+
+
+def table(lines: Iterable[str]) -> list[str]:
+    """The table, in Markdown, of lines of output: operation, microseconds and type."""
+    slowest: dict[str, tuple[float, str]] = {}
+    for line in lines:
+        match = re.fullmatch(r" *([0-9.]+) us  (\w+)-(\w+)-\d+in\n?", line)
+        if match is not None:
+            name, here = match[2], (float(match[1]), match[3])
+            slowest[name] = max(here, slowest.get(name, here))
+    ranked = sorted(slowest.items(), key=lambda pair: pair[1], reverse=True)
+    cells = [f"{name} | {type} | {time:.0f}" for name, (time, type) in ranked]
+    rows = -(-len(cells) // COLUMNS)
+    cells += [" |  | "] * (rows * COLUMNS - len(cells))
+    columns = [cells[at : at + rows] for at in range(0, len(cells), rows)]
+    head = ["| operation | type | us " * COLUMNS + "|", "|---|---|---" * COLUMNS + "|"]
+    return head + ["| " + " | ".join(row) + " |" for row in zip(*columns, strict=True)]
 
 
 def _uses(names: Sequence[str]) -> Iterator[Use]:

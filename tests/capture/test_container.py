@@ -69,7 +69,7 @@ def test_manifests(tmp_path, manifest, message):
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"PK\3\4", b"something else", b"PK\3\4" * 100])
 def test_no_captures(tmp_path, data):
-    with pytest.raises(NnapiError, match="is no capture"):
+    with pytest.raises(NnapiError, match="is no capture" if data else "is empty"):
         read(written(tmp_path, data))
 
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from nnapi_shim.extras import install_command
+from nnapi_shim.tools.machine import Peaks
 from tests.cli.command import Command
 
 CONV = "tests.tools.models:conv_log_softmax"
@@ -83,7 +84,10 @@ def test_run_with_a_picture(command: Command, tmp_path: Path) -> None:
     Image.fromarray(np.full((9, 8, 3), 100, np.uint8)).save(path)
     line = command.refuses("run", CONV, "-i", path)
     assert "is 8 x 9; the input is 8 x 8 (width x height), and --resize scales pictures" in line
-    command.succeeds("run", CONV, "-i", path, "--resize")
+    text = command.succeeds("run", CONV, "-i", path, "--resize").out
+    assert f"{path} scaled from 8 x 9 to 8 x 8 (width x height) with a bilinear filter" in text
+    Image.fromarray(np.full((8, 8, 3), 100, np.uint8)).save(path)
+    assert "scaled" not in command.succeeds("run", CONV, "-i", path, "--resize").out
 
 
 def test_labels(command: Command, tmp_path: Path) -> None:
@@ -109,7 +113,9 @@ def test_labels(command: Command, tmp_path: Path) -> None:
 
 def test_diff_tells_by_its_exit_code(command: Command) -> None:
     words = ("diff", CONV, "--device", "nnapi-cpu", "--device", "nnapi-reference")
-    assert "within the tolerance" in command.succeeds(*words).out
+    text = command.succeeds(*words).out
+    assert "within the tolerance" in text
+    assert "the inputs are random" in text
     outcome = command(*words, "--atol", 0, "--rtol", 0)
     assert outcome.code == 1
     assert "the first that differs: CONV_2D (operation 0), output; most at [0, " in outcome.out
@@ -134,6 +140,7 @@ def test_profile_writes_a_trace(command: Command, tmp_path: Path) -> None:
     assert path.exists()
     assert "nnapi-cpu" in text
     assert "there already" in command.refuses("profile", CONV, "--trace", path)
+    assert "a.txt does not end in .json" in command.refuses("profile", CONV, "--trace", "a.txt")
 
 
 def test_bench_numbers_of_threads(command: Command) -> None:
@@ -151,7 +158,8 @@ def test_bench_in_turns_with_a_peer(command: Command) -> None:
     """A few rounds show no difference."""
     pytest.importorskip("ai_edge_litert")
     out = command.succeeds("bench", CONV, *NO_TIME, "--peer", "litert", "--kernel-threads", 1).out
-    assert "1 kernel thread: litert: no difference that this run can show: ratio" in out
+    wanted = "no difference that this run can show (2 rounds; a verdict needs 4): ratio"
+    assert f"1 kernel thread: litert: {wanted}" in out
     assert "tier " in out
 
 
@@ -172,11 +180,25 @@ def test_bench_samples_and_earlier_runs(command: Command, tmp_path: Path) -> Non
     before.write_text(command.succeeds(*words, "--json").out)
     assert "samples" not in before.read_text()
     text = command.succeeds("bench", before, "--against", before).out
-    assert "no difference that this run can show" in text
-    found = command.succeeds(*words, "--against", before, "--json").json
+    assert text.endswith("no difference that this run can show\n")
+    after = tmp_path / "after.json"
+    assert command.succeeds(*words, "--against", before, "--json", after).out == ""
+    found = json.loads(after.read_text())
     assert found["changes"][0]["kernel_threads"] == 1
+    assert found["results"][0]["latency"]["runs"] == 8
+    command.succeeds("bench", after, "--against", before)
     line = command.refuses("bench", QUANTIZED, "--against", __file__)
     assert "is no result of a benchmark" in line
+    assert f"> {__file__}" not in line and f"--json {__file__}" not in line
+
+
+def test_too_few_rounds_for_a_verdict(command: Command, tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
+    words = ("bench", QUANTIZED, "--runs", 3, "--kernel-threads", 1)
+    command.succeeds(*words, "--json", before)
+    text = command.succeeds(*words, "--against", before).out
+    assert text.endswith("no difference that this run can show (3 rounds; a verdict needs 4)\n")
+    assert command.succeeds(*words, "--against", before, "--json").json["changes"][0]["rounds"] == 3
 
 
 def test_profile_units(command: Command) -> None:
@@ -187,13 +209,28 @@ def test_profile_units(command: Command) -> None:
     assert "GOP/s" not in text
 
 
+def test_more_than_a_peak(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e3, 1e3, 1e3, 2.5))
+    text = command.succeeds("profile", CONV, *NO_TIME).out
+    assert "peaks of this machine, at a load of 2.50: " in text
+    assert text.count("> 100%") == 3
+    assert not text.split("> 100%", 1)[1].startswith("  ")  # no bound
+    assert "more than 100% of a peak is no figure to trust" in text
+    monkeypatch.setattr("nnapi_shim.tools.profile.peaks", lambda: Peaks(1e15, 1e15, 1e15))
+    text = command.succeeds("profile", CONV, *NO_TIME).out
+    assert "> 100%" not in text and "no figure" not in text
+    assert "peaks of this machine: " in text
+
+
 def test_convert(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     assert "3 operations" in command.succeeds("convert", CONV, "-o", path).out
     before = command.succeeds("run", CONV, "--json").json["outputs"][0]["values"]
     after = command.succeeds("run", path, "--json").json["outputs"][0]["values"]
     np.testing.assert_allclose(after, before, rtol=1e-6)
-    assert "there already" in command.refuses("convert", CONV, "-o", path)
+    assert command.refuses("convert", CONV, "-o", path) == (
+        f"{path} is there already; --force replaces it"
+    )
     assert "suffix" in command.refuses("convert", CONV, "-o", tmp_path / "model.xyz")
     assert sorted(tmp_path.iterdir()) == [path]
 
@@ -254,10 +291,23 @@ def test_an_input_from_stdin(
         ("a.json", b"[[1, 2], [3]]", "is no JSON with numbers"),
         ("a.json", b'["a"]', "not all of it is numbers"),
         ("a.json", b"[[300, 0, 0], [0, 0, 0]]", "numbers that TENSOR_QUANT8_ASYMM does not hold"),
-        ("a.csv", b"", "it is empty"),
+        ("a.csv", b"", "a.csv is empty"),
+        ("a.npy", b"", "a.npy is empty"),
+        ("a.json", b"", "a.json is empty"),
+        ("a.png", b"", "a.png is empty"),
+        ("a.csv", b"#\n", "it is empty"),
+        (
+            "a.bin",
+            b"",
+            "a.bin has 0 bytes; TENSOR_QUANT8_ASYMM[2, 3] takes 6 bytes, 6 elements of 1 byte",
+        ),
         ("a.csv", b"1,2\n3,x\n", "is no table of numbers"),
         ("a.csv", b"1,2\n3,4\n", "dimensions [2, 2]; the input has [2, 3]"),
-        ("a.bin", b"12345", "dimensions [5]; the input has [2, 3]"),
+        (
+            "a.bin",
+            b"12345",
+            "a.bin has 5 bytes; TENSOR_QUANT8_ASYMM[2, 3] takes 6 bytes, 6 elements of 1 byte",
+        ),
     ],
 )
 def test_bad_input_files(
@@ -271,7 +321,31 @@ def test_bad_input_files(
 def test_bytes_of_a_part_of_an_element(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
-    assert "has 5 bytes; the input is TENSOR_FLOAT32" in command.refuses("run", CONV, "-i", path)
+    line = command.refuses("run", CONV, "-i", path)
+    wanted = (
+        "a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 3] takes 768 bytes, 192 elements of 4 bytes"
+    )
+    assert wanted in line
+    line = command.refuses("run", CONV, "--expect", path)
+    assert line.endswith("a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 4] takes elements of 4 bytes")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("run {}.tflite", ".tflite is empty"),
+        ("explain {}.onnx", ".onnx is empty"),
+        ("run {}.py", ".py has no nnapi_shim.Model"),
+        (f"run {CONV} --labels {{}}.txt", ".txt is empty"),
+        (f"bench {CONV} --against {{}}.json", ".json is empty"),
+        ("replay {}.zip", ".zip is empty"),
+    ],
+)
+def test_empty_files(command: Command, tmp_path: Path, words: str, text: str) -> None:
+    for suffix in ("tflite", "onnx", "py", "txt", "json", "zip"):
+        (tmp_path / f"empty.{suffix}").touch()
+    line = command.refuses(*words.format(tmp_path / "empty").split())
+    assert line == f"{tmp_path / 'empty'}{text}"
 
 
 def test_expected_outputs(command: Command, tmp_path: Path) -> None:
@@ -317,6 +391,36 @@ def test_classes_without_labels(command: Command, tmp_path: Path) -> None:
     assert "class" not in command.succeeds(*words, "--top", 0).out
 
 
+DETECTION = """
+import numpy as np
+import nnapi_shim
+with nnapi_shim.Model() as model:
+    x = model.input("TENSOR_FLOAT32", [1, 10])
+    boxes = model.reshape(x, np.int32([1, 5, 2]), name="boxes")
+    model.outputs(boxes, model.softmax(x, name="scores"), model.argmax(x, 1, name="best"))
+"""
+
+
+def test_several_outputs_are_no_classes(command: Command, tmp_path: Path) -> None:
+    """Unless they are asked for; each output is printed below its name."""
+    model = tmp_path / "model.py"
+    model.write_text(DETECTION)
+    lines = command.succeeds("run", model).out.splitlines()[2:]
+    assert [line.split()[1] for line in lines[::3]] == ["boxes:", "scores:", "best:"]
+    assert "class" not in "".join(lines)
+    lines = command.succeeds("run", model, "--top", 2).out.splitlines()[2:]
+    assert [line.split()[0] for line in lines[3:8]] == ["output", "from", "class", "9", "5"]
+    labels = tmp_path / "labels.txt"
+    labels.write_text("\n".join("abcdefghij"))
+    outputs = command.succeeds("run", model, "--labels", labels, "--json").json["outputs"]
+    assert [len(item["top"]) for item in outputs] == [0, 5, 0]
+    assert outputs[1]["top"][0]["label"] == "j"
+    labels.write_text("a\nb\n")
+    assert "2 labels given; the model has 10" in command.refuses("run", model, "--labels", labels)
+    line = command.refuses("run", QUANTIZED, "--top", 3)
+    assert line == "no output is a row of scores; labels and a number of classes need one"
+
+
 def test_json_into_a_file(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     assert command.succeeds("explain", "--json", path, CONV).out == ""
@@ -347,12 +451,16 @@ def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
     assert "is no executable file" in outcome.err
 
 
-def test_quantization_error(command: Command) -> None:
+def test_quantization_error(command: Command, tmp_path: Path) -> None:
     models = "tests.tools.test_quantization_error"
     words = (f"{models}:quantized_model", "--float", f"{models}:float_model")
     found = command.succeeds("diff", *words, "--json").json
     assert [item["name"] for item in found["operations"]] == ["MUL", "RELU1"]
     text = command.succeeds("diff", *words).out
     assert "SQNR" in text and "product" in text
+    assert "the inputs are random" in text
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((1, 6), np.float32))
+    assert "random" not in command.succeeds("diff", *words, "-i", path).out
     line = command.refuses("diff", *words, "--device", "nnapi-cpu,nnapi-reference")
     assert "--float" in line

@@ -29,6 +29,7 @@ def test_json(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_text(command: Command) -> None:
     text = command.succeeds("info").out
+    assert text.endswith("`nnapi-shim info --setting NAME` shows the meaning of a setting\n")
     assert "nnapi-reference" in text
     assert "NNAPI_SHIM_LOG" in text
     assert all(line == line.rstrip() for line in text.splitlines())

@@ -118,26 +118,59 @@ def described(graph: GraphView) -> list[Any]:
     return [inputs, operations, [sources[o.index] for o in graph.output_operands]]
 
 
+ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY)}
+
+
+def compiled(model: Model, folder: Path) -> Path:
+    """The C source of a model as a program."""
+    model.save(folder / "model.c")
+    compiler = os.environ.get("CC", "gcc")
+    flags = f"-std=c99 -O1 -Wall -Wextra -Werror -DNNAPI_MAIN -I{ROOT}/include -L{LIBRARY}"
+    program = folder / "model"
+    subprocess.run(
+        [compiler, *flags.split(), folder / "model.c", "-lneuralnetworks", "-o", program],
+        check=True,
+    )
+    return program
+
+
 @MODELS
 def test_c(build: Any, tmp_path: Path) -> None:
     """Compiled without warnings, it computes the same as a program of its own."""
     model = build()
-    model.save(tmp_path / "model.c")
-    compiler = os.environ.get("CC", "gcc")
-    flags = f"-std=c99 -O1 -Wall -Wextra -Werror -DNNAPI_MAIN -I{ROOT}/include -L{LIBRARY}"
-    program = tmp_path / "model"
-    subprocess.run(
-        [compiler, *flags.split(), tmp_path / "model.c", "-lneuralnetworks", "-o", program],
-        check=True,
-    )
+    program = compiled(model, tmp_path)
     files = []
     for at, value in enumerate(INPUTS[build]):
         files.append(tmp_path / f"{at}")
         files[-1].write_bytes(value.tobytes())
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY)}
-    done = subprocess.run([program, *files], check=True, capture_output=True, env=environment)
+    done = subprocess.run([program, *files], check=True, capture_output=True, env=ENVIRONMENT)
     wanted = results(model, INPUTS[build])
     assert done.stdout == b"".join(value.tobytes() for value in wanted)
+
+
+def test_c_program_says_what_its_files_must_be(tmp_path: Path) -> None:
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [1, 3], name='x "1"')
+        model.outputs(model.operation("NEG", [x]))
+    program = compiled(model, tmp_path)
+    file = tmp_path / "x.bin"
+
+    def message(*words: Path) -> str:
+        done = subprocess.run(
+            [program, *words], check=False, capture_output=True, text=True, env=ENVIRONMENT
+        )
+        assert (done.returncode, done.stdout) == (1, "")
+        return done.stderr
+
+    usage = f"usage: {program} FILE...: a file with the bytes of each input, in this order:"
+    assert message() == f'{usage}\n  x "1", TENSOR_FLOAT32[1, 3]: 12 bytes\n'
+    assert message(file) == f"{file}: No such file or directory\n"
+    assert message(tmp_path) == f"{tmp_path}: Is a directory\n"
+    for length in (0, 11, 13, 70000):
+        file.write_bytes(bytes(length))
+        assert message(file) == (
+            f'{file} has {length} bytes; the input x "1", TENSOR_FLOAT32[1, 3], has 12\n'
+        )
 
 
 def test_c_compiles_without_main_and_as_cpp(tmp_path: Path) -> None:

@@ -48,6 +48,16 @@ def test_the_command(prefix, tmp_path):
         assert done.stdout
 
 
+def test_the_examples(prefix):
+    """The trained model, with the command of the prefix."""
+    shapes = prefix.prefix / "share" / "doc" / "nnapi-shim" / "examples" / "shapes"
+    command = [prefix.prefix / "bin" / "nnapi-shim", "run", "int8.tflite", "--resize"]
+    command += ["--input", "star.png", "--labels", "labels.txt"]
+    done = subprocess.run(command, cwd=shapes, env={}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "star" in done.stdout
+
+
 def test_a_file_of_another_program_stays(tmp_path):
     theirs = tmp_path / "lib" / "liblog.so"
     theirs.parent.mkdir()

@@ -1,6 +1,7 @@
 """profile: times of operations and steps."""
 
 import json
+from statistics import median
 
 import pytest
 
@@ -39,6 +40,20 @@ def test_peaks(monkeypatch) -> None:
     assert first.of_peak_flops == pytest.approx(first.flops_per_second / 1e12)
     assert first.of_peak_bytes == pytest.approx(first.bytes / first.seconds / 1e6)
     assert {item.bound for item in found.operations} == {"memory"}
+
+
+def test_the_cost_of_timing_is_subtracted() -> None:
+    """A step of one element takes little more than one without work."""
+    with Model() as model:
+        model.outputs(model.operation("NEG", [model.input("TENSOR_FLOAT32", [1])]))
+    found = quick(model, "nnapi-cpu")
+    steps = [step for run in found.runs_seen for step in run.steps]
+    assert {step.overhead_ns for step in steps} == {round(found.timing_seconds * 1e9)} != {0}
+    assert all(step.duration_ns < step.ended_ns - step.started_ns for step in steps)
+    assert found.operations[0].seconds == pytest.approx(
+        median(step.duration_ns for step in steps) / 1e9
+    )
+    assert quick(model, "nnapi-reference").timing_seconds == 0
 
 
 def test_steps_of_other_devices_are_not_seen(listed) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from nnapi_shim.formats.capture.data import NO_FOLDER, Data
 from nnapi_shim.formats.capture.plan import Planned, Value
+from nnapi_shim.formats.source.c_literals import string_literal
 from nnapi_shim.recording.vocabulary import C_TYPES, RANGES, Parameter
 
 _PER_LINE = 20
@@ -123,7 +124,9 @@ class C:
             return _array(f"{pointer}const {name}[]", name, items, before)
         if value.kind == "string":
             return (
-                f'"{NO_FOLDER}"' if call.short == "Compilation_setCaching" else _string(value.value)
+                f'"{NO_FOLDER}"'
+                if call.short == "Compilation_setCaching"
+                else string_literal(value.value)
             )
         if value.kind == "token":
             return _array(f"static const uint8_t {name}[32]", name, map(str, value.value), before)
@@ -206,7 +209,7 @@ class C:
         from nnapi_shim.formats.capture.c_prelude import PRELUDE
 
         if file:
-            stored = f"#define DATA_FILE {_string(file)}\nstatic unsigned char *data;"
+            stored = f"#define DATA_FILE {string_literal(file)}\nstatic unsigned char *data;"
         else:
             rows = data or b"\0"
             lines = (
@@ -277,13 +280,6 @@ def _real(value: float) -> str:
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
     return f"{value.hex()}f" if value else "0"
-
-
-def _string(text: str) -> str:
-    """A string literal; non-alphanumeric bytes are octal escapes of three digits."""
-    encoded = text.encode(errors="surrogateescape")
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-+/:,;=()[]"
-    return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in encoded) + '"'
 
 
 def _array(declarator: str, name: str, items: Iterable[str], before: list[str]) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.base_model import ModelParts
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.errors import bad_data
@@ -52,7 +53,7 @@ class Peer(Protocol):
         """The description of an input or output; raises BAD_DATA for types that NNAPI lacks."""
 
 
-class PartialModel:
+class PartialModel(ModelParts):
     """A graph of a file in parts that run in sequence.
 
         partial = nnapi_shim.load("model.tflite", partial=True)

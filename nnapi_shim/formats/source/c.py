@@ -9,17 +9,11 @@ import numpy as np
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.graph.reading import read
-from nnapi_shim.formats.graph.tensor import Tensor
 from nnapi_shim.formats.output_file import Target
-from nnapi_shim.formats.source.graphs import (
-    graphs_of,
-    label,
-    number_text,
-    operations_as_added,
-)
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
-from nnapi_shim.hal.types import is_known
+from nnapi_shim.formats.source.c_literals import float_literal, list_literal
+from nnapi_shim.formats.source.c_main import main_function
+from nnapi_shim.formats.source.graphs import graphs_of, label, operations_as_added
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
 
 COPIED = 128
 """Constants up to this size are copied by NNAPI; it keeps a pointer to larger ones."""
@@ -53,67 +47,6 @@ static int add(ANeuralNetworksModel* model, int32_t type, uint32_t rank, const u
 }
 """
 
-MAIN = """
-#ifdef NNAPI_MAIN
-#include <stdio.h>
-#include <stdlib.h>
-
-static int fail(const char* what, int code) {
-    fprintf(stderr, "%s: %d\\n", what, code);
-    return 1;
-}
-
-#define CHECK(call)                                                       \\
-    do {                                                                  \\
-        int result_ = (call);                                             \\
-        if (result_ != ANEURALNETWORKS_NO_ERROR) return fail(#call, result_); \\
-    } while (0)
-
-int main(int argc, char** argv) {
-    static const size_t inputs[] = {@inputs@};
-    static const size_t outputs[] = {@outputs@};
-@shapes@    void* results[LENGTH(outputs)];
-    ANeuralNetworksModel* model = NULL;
-    ANeuralNetworksCompilation* compilation = NULL;
-    ANeuralNetworksExecution* execution = NULL;
-    if (argc - 1 != @count@) return fail("give a file for each input; inputs", @count@);
-    CHECK(create_model(&model));
-    CHECK(ANeuralNetworksCompilation_create(model, &compilation));
-    CHECK(ANeuralNetworksCompilation_finish(compilation));
-    CHECK(ANeuralNetworksExecution_create(compilation, &execution));
-    for (int i = 0; i < @count@; ++i) {
-        void* bytes = malloc(inputs[i] ? inputs[i] : 1);
-        FILE* file = fopen(argv[1 + i], "rb");
-        if (!bytes || !file || fread(bytes, 1, inputs[i], file) != inputs[i]) {
-            return fail(argv[1 + i], i);
-        }
-        fclose(file);
-        CHECK(ANeuralNetworksExecution_setInput(execution, i, @shape@, bytes, inputs[i]));
-    }
-    for (uint32_t i = 0; i < LENGTH(outputs); ++i) {
-        results[i] = malloc(outputs[i] ? outputs[i] : 1);
-        if (!results[i]) return fail("malloc", (int)i);
-        CHECK(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, results[i],
-                                                 outputs[i]));
-    }
-    CHECK(ANeuralNetworksExecution_compute(execution));
-    for (uint32_t i = 0; i < LENGTH(outputs); ++i) {
-        if (fwrite(results[i], 1, outputs[i], stdout) != outputs[i]) return fail("stdout", (int)i);
-    }
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-    free_model(model);
-    return fflush(stdout) != 0;
-}
-#endif
-"""
-
-NO_MAIN = """
-#ifdef NNAPI_MAIN
-#error "inputs or outputs of this model have an unknown rank: it has no main function"
-#endif
-"""
-
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
     """The C source of a finished model. Raises BAD_DATA for types and operations of extensions."""
@@ -137,7 +70,7 @@ def source(model: Model) -> str:
         is_main = graph is model.graph
         parts.append(_function(graph, number, graphs, is_main, is_main and is_relaxed))
     parts.append(_create(inner))
-    parts.append(_main(model))
+    parts.append(main_function(model))
     return "".join(parts)
 
 
@@ -171,18 +104,6 @@ def _constants(graph: GraphView, number: int) -> list[str]:
     return parts
 
 
-def _list(values: Sequence[Any], type: str = "uint32_t") -> str:
-    """A list of numbers as an array literal; NULL for an empty list."""
-    if not values:
-        return "NULL"
-    return f"(const {type}[]){{{', '.join(map(str, values))}}}"
-
-
-def _float(value: float) -> str:
-    text = number_text(value)
-    return f"{text}f" if np.isfinite(value) else "__builtin_inff()"
-
-
 def _function(
     graph: GraphView, number: int, graphs: Sequence[GraphView], is_main: bool, is_relaxed: bool
 ) -> str:
@@ -207,7 +128,7 @@ def _function(
         lines += [
             f"    /* {operation.number}: {inputs_text} -> {outputs_text} */",
             f"    TRY(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_{operation.name}, "
-            f"{len(inputs)}, {_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
+            f"{len(inputs)}, {list_literal(inputs)}, {len(outputs)}, {list_literal(outputs)}));",
         ]
     inputs, outputs = (
         [o.index for o in list] for list in (graph.input_operands, graph.output_operands)
@@ -216,7 +137,7 @@ def _function(
         lines.append("    TRY(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, true));")
     lines += [
         f"    TRY(ANeuralNetworksModel_identifyInputsAndOutputs(model, {len(inputs)}, "
-        f"{_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
+        f"{list_literal(inputs)}, {len(outputs)}, {list_literal(outputs)}));",
         "    return ANeuralNetworksModel_finish(model);",
         "}",
         "",
@@ -227,14 +148,14 @@ def _function(
 def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> list[str]:
     """The calls that add an operand and set its value."""
     index, value = operand.index, operand.value
-    sizes = list(operand.dimensions)
+    sizes, scale = list(operand.dimensions), float_literal(operand.scale)
     lines = [
-        f"    TRY(add(model, ANEURALNETWORKS_{operand.type.name}, {len(sizes)}, {_list(sizes)}, "
-        f"{_float(operand.scale)}, {operand.zero_point}));  /* {index} {label(operand)} */"
+        f"    TRY(add(model, ANEURALNETWORKS_{operand.type.name}, {len(sizes)}, "
+        f"{list_literal(sizes)}, {scale}, {operand.zero_point}));  /* {index} {label(operand)} */"
     ]
     if operand.channel_quant is not None:
         scales, axis = operand.channel_quant
-        listed = _list([_float(scale) for scale in scales], "float")
+        listed = list_literal([float_literal(scale) for scale in scales], "float")
         lines += [
             "    {",
             f"        ANeuralNetworksSymmPerChannelQuantParams scales = "
@@ -268,14 +189,14 @@ def _small(value: Any) -> str:
     """A short constant as a literal: decimal for integers and finite floats, else hexadecimal."""
     flat = value.ravel()
     if flat.dtype == np.float32 and np.isfinite(flat).all():
-        return _list([_float(item) for item in flat], "float")
+        return list_literal([float_literal(item) for item in flat], "float")
     if flat.dtype.kind == "f":
         flat = flat.view(f"<u{flat.dtype.itemsize}")
     kinds = {"i": "int", "u": "uint", "b": "uint"}
     type = f"{kinds[flat.dtype.kind]}{8 * flat.dtype.itemsize}_t"
     lowest = -(2**31)
     texts = ["INT32_MIN" if item == lowest else str(int(item)) for item in flat.tolist()]
-    return _list(texts, type) if texts else '""'
+    return list_literal(texts, type) if texts else '""'
 
 
 def _create(inner: int) -> str:
@@ -311,34 +232,3 @@ void free_model(ANeuralNetworksModel* model) {{
     ANeuralNetworksModel_free(model);
 {last}}}
 """
-
-
-def _main(model: Model) -> str:
-    graph, inferred = model.graph, read(model)
-    operands = [*inferred.inputs, *inferred.outputs]
-    if not all(operand.type in SCALARS or operand.dimensions for operand in operands):
-        return NO_MAIN
-
-    def sizes(listed: Sequence[Tensor]) -> str:
-        counts = [
-            int(np.prod([n or 1 for n in operand.dimensions], dtype=np.int64))
-            * ELEMENT_BYTES[operand.type]
-            for operand in listed
-        ]
-        return ", ".join(map(str, counts)) or "0"
-
-    shapes, shape = "", "NULL"
-    if not all(is_known(operand.type, operand.dimensions) for operand in graph.input_operands):
-        shape = "&shapes[i]"
-        shapes = "    const ANeuralNetworksOperandType shapes[] = {\n"
-        for operand in graph.input_operands:
-            sizes_here = _list([n or 1 for n in operand.dimensions])
-            shapes += (
-                f"        {{ANEURALNETWORKS_{operand.type.name}, {len(operand.dimensions)}, "
-                f"{sizes_here}, {_float(operand.scale)}, {operand.zero_point}}},\n"
-            )
-        shapes += "    };\n"
-    text = MAIN.replace("@shapes@", shapes).replace("@shape@", shape)
-    text = text.replace("@inputs@", sizes(inferred.inputs))
-    text = text.replace("@outputs@", sizes(inferred.outputs))
-    return text.replace("@count@", str(len(graph.input_operands)))

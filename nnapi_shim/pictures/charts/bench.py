@@ -46,7 +46,10 @@ def bench_chart(report: Bench) -> "Figure":
         times |= {f"{peer.name} {peer.version}{note}": peer.latency for peer in each.peers}
     _draw_times(next(panels), times)
     if len(measured) == 1:
-        figure.axes[0].set_title(_threads(measured[0]).removeprefix(", "), fontsize=7.5, color=GREY)
+        threads = _threads(measured[0]).removeprefix(", ")
+        figure.axes[0].set_title(
+            threads, fontsize=7.5, color=GREY, loc="right"
+        )  # beside the legend
     peers = {
         f"{peer.name} {peer.version}{_threads(each) if len(measured) > 1 else ''}": peer
         for each in measured

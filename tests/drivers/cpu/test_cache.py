@@ -170,12 +170,16 @@ def test_the_file_of_another_model_under_this_name(tmp_path, lowered):
 
 
 @pytest.mark.parametrize("folder", ["missing", "missing/deeper", "file", "\0"])
-def test_a_folder_that_is_not_there(tmp_path, folder):
+def test_a_folder_that_is_not_there(tmp_path, folder, capfd):
+    """No cache, as in the reference; a folder that was probably forgotten is reported, once."""
     (tmp_path / "file").write_bytes(b"")
     graph = network()
     expected = result_of(graph, graph.prepare(CpuDevice()))
     np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path / folder)), expected)
+    prepared(graph, tmp_path / folder)
     assert files(tmp_path) == ["file"]
+    text = f"compiled models are not kept: there is no folder {tmp_path / folder}"
+    assert capfd.readouterr().err.count(text) == ("missing" in folder)
 
 
 def test_nothing_is_written_after_the_preparation(tmp_path):

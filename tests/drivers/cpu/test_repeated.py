@@ -48,7 +48,7 @@ class Everything(set):
 
 
 def program_of(model):
-    """As `_program_of`; the second of two operations is a repetition."""
+    """As `compiled`; the second of two operations is a repetition."""
 
     def lower(self, item):
         self._seen = Everything()
@@ -56,10 +56,10 @@ def program_of(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
-def _program_of(model):
+def compiled(model):
     """What the device compiles a model to: words and patches without addresses of this process, the
     contents of packed Buffers, the memory, the shapes, the error. None: the run lowers it.
     """
@@ -73,12 +73,25 @@ def _program_of(model):
     words = [*unpack(f"<{len(program.template) // 8}q", program.template)]
     targets = []
     for at, target, offset in program.fixed:
+        check_address(words[at] - offset, target, segment.lowering)
         words[at] = 0
         if isinstance(target, Buffer):
             target = address.read(target.address, target.length)
         targets.append((at, target, offset))
     origins = [(str(where), step.complaint) for where, step in program.origins]
     return outcome, words, program.patch_bytes, targets, program.arena_bytes, origins
+
+
+def check_address(where, target, lowering):
+    """That an address is the one of its target, as in Program.fixed."""
+    if isinstance(target, bytes):
+        assert address.read(where, len(target)) == target
+    elif isinstance(target, str):
+        assert where == lowering.library.address(target)
+    elif isinstance(target, Buffer):
+        assert where == target.address
+    else:
+        assert where == lowering.operands.constant_addresses[target]
 
 
 def without_repetition(model):
@@ -90,7 +103,7 @@ def without_repetition(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
 def repeating_a_twin(model):
@@ -112,6 +125,7 @@ def repeating_a_twin(model):
             copy.index, copy.value = twin, operands.bound(index).value
         inputs, outputs = (tuple(map(twins.get, them)) for them in (item.inputs, item.outputs))
         self._lowered.clear()
+        self._kinds.forget()
         self._seen = Everything()
         try:
             LOWER(self, item._replace(inputs=inputs, outputs=outputs))
@@ -127,7 +141,7 @@ def repeating_a_twin(model):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GraphLowering, "_lower", lower)
-        return _program_of(model)
+        return compiled(model)
 
 
 def item_operands(item):
@@ -164,7 +178,7 @@ def test_a_third_operation_is_not_lowered(monkeypatch):
     sketch = Sketch()
     for _ in range(5):
         sketch.apply(O.NEG, [sketch.input(F32, 3)], F32, 3)
-    _program_of(sketch.model())
+    compiled(sketch.model())
     assert len(counted) == 2  # the second one is kept
 
 
@@ -271,11 +285,11 @@ def is_model_output():
 
 
 def value():
-    """Constant weights may be packed as float16, others not."""
+    """Weights in the range of float16 are packed as float16, others not."""
     sketch = Sketch()
     size = int((MIN_BYTES // 4) ** 0.5)
-    weights = sketch.constant(F32, (size, size), bytes(4 * size * size))
-    for filter in (weights, sketch.input(F32, size, size)):
+    for weight in (0.5, 1e30):
+        filter = sketch.constant(F32, (size, size), pack("<f", weight) * size * size)
         inputs = [sketch.input(F32, 1, size), filter, sketch.input(F32, size), sketch.number(0)]
         sketch.apply(O.FULLY_CONNECTED, inputs, F32, 1, size)
     return sketch.model(relaxed=True)
@@ -299,6 +313,16 @@ def extension_data():
     return sketch.model()
 
 
+def is_constant():
+    """Constant weights are packed at compilation, others in a run."""
+    sketch = Sketch()
+    bias = sketch.constant(F32, (2,), bytes(8))
+    for filter in (sketch.input(F32, 2, 3), sketch.constant(F32, (2, 3), bytes(24))):
+        inputs = [sketch.input(F32, 9, 3), filter, bias, sketch.number(0)]
+        sketch.apply(O.FULLY_CONNECTED, inputs, F32, 9, 2)
+    return sketch.model()
+
+
 def same_operand():
     sketch = Sketch()
     x, y = sketch.input(F32, 3), sketch.input(F32, 3)
@@ -309,9 +333,13 @@ def same_operand():
 
 ATTRIBUTES = (dimensions, scale, zero_point, channel_quant, is_model_output, value)
 MUTATIONS = {
-    contents: ("else value)", "else None)"),
-    extension_data: ("else value)", "else value and value[:2])"),
-    same_operand: ("key += map(indexes.index, indexes)", "pass"),
+    contents: ("self._number(operands.contents(index))", "0"),
+    extension_data: (
+        "self._number(operands.contents(index))",
+        "self._number(operands.contents(index)[:2])",
+    ),
+    is_constant: ("self._number((is_constant, ", "self._number((None, "),
+    same_operand: ("key += [first.setdefault(index, at)", "first = [0"),
 }
 
 

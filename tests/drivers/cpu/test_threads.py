@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nnapi_shim
+from nnapi_shim import settings
 from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS, available, count, crew
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
@@ -26,11 +27,20 @@ NAMES = (
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("1", 1), ("5", 5), ("1000", MAX_THREADS), ("9" * 30, MAX_THREADS)]
+    ("text", "expected"),
+    [("1", 1), ("64", MAX_THREADS), ("65", MAX_THREADS), ("9" * 30, MAX_THREADS)],
 )
-def test_the_setting(monkeypatch, text, expected):
+def test_the_setting(monkeypatch, capfd, text, expected):
+    """More than the most is reported, once."""
+    monkeypatch.setattr(settings, "_refused", {})
     monkeypatch.setenv("NNAPI_SHIM_THREADS", text)
-    assert count() == expected
+    assert [count(), count()] == [expected] * 2
+    lines = capfd.readouterr().err.splitlines()
+    if int(text) <= MAX_THREADS:
+        assert lines == []
+    else:
+        (line,) = lines
+        assert line.endswith(f"{text!r}, which is not used; 64 threads, the most, are used")
 
 
 @pytest.mark.parametrize("text", ["", "0", "all", "-1", "2.5", "²"])

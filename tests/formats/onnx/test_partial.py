@@ -17,6 +17,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.importing.partial import PartialModel
 from nnapi_shim.formats.onnx.importing.table import LOWERINGS
 from nnapi_shim.formats.onnx.model import loaded_partially
+from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.run import run
 from tests.formats import peers
 from tests.formats.onnx import random_graphs
@@ -45,6 +46,23 @@ def equal(data: bytes, *inputs: Any, tolerance: float = 1e-5) -> PartialModel:
     assert expected is not None
     assert not compared(results, expected, tolerance, tolerance)
     return model
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        nnapi_shim.Compilation,
+        nnapi_shim.lint,
+        nnapi_shim.compliance,
+        nnapi_shim.Predictor,
+        explain,
+    ],
+)
+def test_a_partial_model_is_no_model(use: Any) -> None:
+    model = loaded_partially(chain("Relu"), None)
+    words = r"it must be a nnapi_shim.Model; PartialModel.compile\(\) compiles this one$"
+    with pytest.raises(TypeError, match=words):
+        use(model)
 
 
 def chain(*names: str) -> bytes:

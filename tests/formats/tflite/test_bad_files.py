@@ -230,7 +230,7 @@ def test_shared_parts_do_not_multiply() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "it is no file of a kind that is read"),
+        (b"", "is empty"),
         (b"PK\3\4 and so on, and more", "it is no file of a kind that is read"),
         (b"\x18\0\0\0TFL3", "it has 8 bytes, which is no whole .tflite file"),
         (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset points outside the file"),

@@ -1,8 +1,10 @@
 """What concerns more than one operator: states, graphs that run graphs, names, free dimensions."""
 
+import pkgutil
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 pytest.importorskip("ai_edge_litert")
 
 from nnapi_shim import Compilation, NnapiError, load
+from nnapi_shim.formats.tflite import importing
 from nnapi_shim.formats.tflite.file import read
-from nnapi_shim.formats.tflite.importing.table import LOWERINGS, REASONS, why_not
+from nnapi_shim.formats.tflite.importing.table import FAMILIES, LOWERINGS, REASONS, why_not
 from nnapi_shim.formats.tflite.schema import names
 from tests.formats.tflite.building import Building, Spec
 from tests.formats.tflite.cases import F, f32, i32, s8
@@ -24,6 +27,19 @@ UNITS, SIZE = 3, 4
 
 def state(*shape: int, type: str = "FLOAT32", scale: float = 0.0) -> Spec:
     return Spec(type, shape, scale, is_variable=True)
+
+
+def test_families_are_those_of_the_table() -> None:
+    folder = f"{importing.__name__}."
+    assert len(FAMILIES) > 15
+    for family, operators in FAMILIES.items():
+        assert [*import_module(folder + family).LOWERINGS] == operators.split()
+    every = {module.name for module in pkgutil.iter_modules(importing.__path__)}
+    others = {name for name in every if hasattr(import_module(folder + name), "LOWERINGS")} - {
+        "table",
+        *FAMILIES,
+    }
+    assert not others
 
 
 def test_every_operator_is_decided() -> None:

@@ -220,6 +220,9 @@ def opened(
         return Cache(model, library, constants, handles, digest)
     except Untrusted as error:
         log.warning_once(handles.directory, f"compiled models are not kept: {error}")
+    except FileNotFoundError:
+        folder = handles.directory
+        log.warning_once(folder, f"compiled models are not kept: there is no folder {folder}")
     except (OSError, ValueError) as error:
         is_debug = not isinstance(error, OSError) or error.errno in ABSENT
         log.write("debug" if is_debug else "warning", f"compiled models are not kept: {error}")

@@ -1,5 +1,7 @@
 """Writes a prepared model to its cache file."""
 
+from itertools import accumulate
+
 from nnapi_shim import address, log
 from nnapi_shim.drivers.cpu.cache.cache import ALIGNMENT, HEAD, MAGIC, SEALED, Cache, limits
 from nnapi_shim.drivers.cpu.cache.folder import ABSENT
@@ -62,7 +64,7 @@ def _description(segment: Segment, program: Program, content: "_Content") -> Des
     lengths = [step.record.words for step in steps]
     stored_steps = Steps(
         [step.kernel for step in steps],
-        [sum(lengths[:number]) for number in range(len(lengths))],
+        [0, *accumulate(lengths[:-1])],
         rows[2::STEP_WORDS],
         rows[3::STEP_WORDS],
         rows[4::STEP_WORDS],

@@ -6,8 +6,8 @@ from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.compile.layout import assemble
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
 from nnapi_shim.drivers.cpu.compile.packing import Packing
-from nnapi_shim.drivers.cpu.compile.repeated import Lowered, Use
-from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts
+from nnapi_shim.drivers.cpu.compile.repeated import Block, Kinds, Lowered, Use
+from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program.program import Program
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.passes.fused import Fused
 
 CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
+MANY = 32
+"""Repetitions from which on keys of all operations of their types are computed, and programs are
+assembled block by block.
+"""
 
 
 class GraphLowering:
@@ -63,14 +67,19 @@ class GraphLowering:
         self._begin_program()
 
     def _begin_program(self) -> None:
-        self.steps: list[ScheduledStep] = []
+        self._entries: list[ScheduledStep | Block] = []
+        self._blocks = 0
+        """The number of Blocks among the entries."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self._packing = Packing(self.constants)
         self._lowered: dict[Any, Lowered] = {}
-        """Key of a Use -> its steps."""
+        """Key of an operation -> its steps."""
+        self._kinds = Kinds(self.operands)
         self._seen: set[Any] = set()
-        """Types and dimensions of operations; keys are compared only if these are equal."""
+        """Types and declared operands of operations, and types that were repeated; keys are only
+        compared if one of these is equal.
+        """
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""
 
@@ -95,7 +104,9 @@ class GraphLowering:
             action()
         except BaseException:
             operands.truncate(count, copies)
-            del self.steps[steps:], self.loops[loops:]
+            self._kinds.forget()
+            del self._entries[steps:], self.loops[loops:]
+            self._blocks = 0  # `steps` has made those from before
             raise
 
     # One operation after another
@@ -154,29 +165,56 @@ class GraphLowering:
 
     def _lower(self, item: Operation) -> None:
         operands, where = self.operands, self.place_of(item)
+        key = self._key(item)
+        lowered = None if key is None else self._lowered.get(key)
+        if lowered is not None and lowered.is_block:
+            block = lowered.block(item, operands, where)
+            if lowered.scheduled:
+                self._entries.append(block)
+                self._blocks += 1
+            if self._blocks > MANY:
+                self._seen.add(item.type)
+            return
         use = Use(item, matched(item, operands.declared, self.base), operands)
-        like = item.type, *[operands.declared[index].dimensions for index in item.inputs]
-        key = use.key() if like in self._seen else None
-        self._seen.add(like)
-        lowered = self._lowered.get(key)
-        if lowered is None:
-            op = use.operation(self.base)
-            empty_outputs = resolve(op)
-            steps: Sequence[Any] = ()
-            is_deferred = op.match.operation.data_dependent
-            if is_deferred or not all(
-                0 in output.dimensions or output in empty_outputs for output in op.outputs
-            ):
-                steps = lowering.lower(op)
-            if is_deferred:
-                self._append_of(op, steps, where)
-                return
-            if key is not None:
-                self._lowered[key] = Lowered(use, steps, empty_outputs)
-        else:
-            steps, empty_outputs = lowered.repeat(use)
+        if lowered is not None:
+            repeated, empty_outputs = lowered.repeat(use)
+            self._append(repeated, where)
+            self._clear(empty_outputs, where)
+            return
+        op = use.operation(self.base)
+        empty_outputs = resolve(op)
+        steps: Sequence[Any] = ()
+        is_deferred = op.match.operation.data_dependent
+        if is_deferred or not all(
+            0 in output.dimensions or output in empty_outputs for output in op.outputs
+        ):
+            steps = lowering.lower(op)
+        if is_deferred:
+            self._append_of(op, steps, where)
+            return
+        count = len(self._entries)
         self._append(steps, where)
         self._clear(empty_outputs, where)
+        if key is not None:
+            scheduled = [each.step for each in self._entries[count:]]  # type: ignore[union-attr]
+            self._lowered[key] = Lowered(use, steps, scheduled, empty_outputs)
+
+    def _key(self, item: Operation) -> tuple[Any, ...] | None:
+        """The key of an operation if one of its type, and with operands of the same dimensions,
+        scales and zero points, has been seen before; else None.
+        """
+        if item.type not in self._seen:
+            declared = self.operands.declared
+            like = item.type, *[declared[index][1:4] for index in item.inputs + item.outputs]
+            if like not in self._seen:
+                self._seen.add(like)
+                return None
+        if self.depth:  # operands of inlined graphs change
+            self._kinds.forget()
+        try:
+            return self._kinds.key(item)
+        except (NeedsValue, NnapiError):  # lowering raises it
+            return None
 
     def resume(self, suspension: NeedsCounts, numbers: tuple[int, ...]) -> None:
         """Continue at an operation whose output sizes the run has computed."""
@@ -197,6 +235,25 @@ class GraphLowering:
 
     # The schedule
 
+    @property
+    def steps(self) -> list[ScheduledStep]:
+        """The steps; makes those of the Blocks."""
+        if self._blocks:
+            entries: list[ScheduledStep | Block] = []
+            for entry in watched(self._entries):
+                if isinstance(entry, Block):
+                    where = entry.where
+                    entries += [ScheduledStep(it, where) for it in entry.steps(self.operands)]
+                else:
+                    entries.append(entry)
+            self._entries, self._blocks = entries, 0
+        return self._entries  # type: ignore[return-value]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no steps."""
+        return not self._entries
+
     def _append_of(self, op: BoundOperation, steps: Sequence[Any], where: Where) -> None:
         """Append the steps of an operation; raises NeedsCounts for data-dependent output sizes."""
         last = steps[-1] if steps else None
@@ -212,7 +269,7 @@ class GraphLowering:
             if isinstance(step, Alias):
                 self._alias(step, where)
             elif not (step.once and packing.postpone(step, address_of, where)):
-                self.steps.append(ScheduledStep(step, where))
+                self._entries.append(ScheduledStep(step, where))
 
     def _clear(self, empty_outputs: Sequence[BoundOperand], where: Where) -> None:
         """Append steps that fill outputs with zeros."""
@@ -233,7 +290,7 @@ class GraphLowering:
         if byte_size(target):
             from nnapi_shim.drivers.cpu.lowering.copying import copied_bytes
 
-            self.steps.append(ScheduledStep(copied_bytes(source, target), where))
+            self._entries.append(ScheduledStep(copied_bytes(source, target), where))
 
     # The program
 
@@ -254,18 +311,25 @@ class GraphLowering:
 
     def written(self) -> list[int]:
         """Positions of the graph's outputs that the steps write."""
-        root = self.operands.root
-        roots = {
-            root(scheduled.step.fields[name])
-            for scheduled in watched(self.steps)
-            for name in scheduled.step.writes
-        }
+        roots: set[Any] = set()
+        root, owner = self.operands.root, self.operands.owner
+        for entry in watched(self._entries):
+            if isinstance(entry, Block):
+                roots.update(map(owner, entry.written()))
+            else:
+                roots.update([root(entry.step.fields[name]) for name in entry.step.writes])
         return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
 
     def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:
         """The program of the steps, and the arena offsets of the operands and Buffers of `kept`,
         which stay valid after it has run.
         """
+        if self._blocks >= MANY and not kept and not self.loops:
+            from nnapi_shim.drivers.cpu.compile import blocks
+
+            program = blocks.assembled(self._entries, self.operands, self.library, self.constants)
+            if program is not None:
+                return program, {}
         schedule = Schedule(self.steps, self.operands, self.loops, kept)
         passes.rewrite_schedule(schedule)
         self.rewrites = schedule.rewrites

@@ -1,6 +1,6 @@
 """Assembles a program: plans the memory of a schedule, and writes its words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import pack
 
 from nnapi_shim import address
@@ -16,8 +16,9 @@ from nnapi_shim.drivers.cpu.program.program import (
     STEP_WORDS,
     Program,
 )
-from nnapi_shim.drivers.cpu.program.record import LOOP_TIMEOUT, Buffer
+from nnapi_shim.drivers.cpu.program.record import LOOP_TIMEOUT, Buffer, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep, regions
+from nnapi_shim.errors import Where
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
 
@@ -29,10 +30,25 @@ def assemble(
     schedule: Schedule, library: KernelLibrary, constants: Constants
 ) -> tuple[Program, dict[Any, int]]:
     """The program of a schedule, and the arena offsets of its kept operands and Buffers."""
-    return _Layout(schedule, library, constants).assembled()
+    return Layout(schedule, library, constants).assembled()
 
 
-class _Layout:
+class Slots(dict[Any, tuple[int, int]]):
+    """Operand, Buffer or constant -> its slot and the offset from the slot's address, as in
+    `Layout._slot`. Computed when they are looked up.
+    """
+
+    def __init__(
+        self, slot: Callable[[Any, dict[Any, int]], tuple[int, int]], arena: dict[Any, int]
+    ) -> None:
+        self._slot, self._arena = slot, arena
+
+    def __missing__(self, root: Any) -> tuple[int, int]:
+        slot = self[root] = self._slot(root, self._arena)
+        return slot
+
+
+class Layout:
     """The memory layout of one program."""
 
     def __init__(self, schedule: Schedule, library: KernelLibrary, constants: Constants) -> None:
@@ -43,10 +59,14 @@ class _Layout:
         self._steps: Sequence[ScheduledStep] = schedule.steps
         self._references = [schedule.references(each.step) for each in watched(self._steps)]
         self._regions = regions(self._steps)
+        self._numbers = [*range(len(self._steps))]
+        """The number of each step in the program."""
         self._literals: dict[bytes, address.Block] = {}
-        self._fixed: list[tuple[int, Any, int]] = []
+        self._fixed: list[Any] = []
+        self._patches: list[int] = []
 
     def assembled(self) -> tuple[Program, dict[Any, int]]:
+        """As `assemble`."""
         kept = self._schedule.kept
         ranges = self._ranges()
         shared = self._share_in_place(ranges)
@@ -97,7 +117,7 @@ class _Layout:
         output -> first owner of the memory.
         """
         shared: dict[Any, Any] = {}
-        for number, scheduled in enumerate(watched(self._steps)):
+        for number, scheduled in zip(self._numbers, watched(self._steps), strict=True):
             step = scheduled.step
             if not step.in_place:
                 continue
@@ -138,37 +158,59 @@ class _Layout:
         word = STEP_WORDS * len(self._steps)
         template = bytearray(8 * (word + sum([each.step.record.words for each in self._steps])))
         words = memoryview(template).cast("q")
-        patches: list[int] = []
-        slots: dict[Any, tuple[int, int]] = {}
+        slots = Slots(self._slot, arena)
         for number, scheduled in enumerate(watched(self._steps)):
-            step, first = scheduled.step, STEP_WORDS * number
-            step.record.store_numbers(template, 8 * word, step.fields)
-            references = iter(self._references[number])
-            for at, root, offset in zip(references, references, references, strict=True):
-                slot = slots.get(root)
-                if slot is None:
-                    slot = slots[root] = self._slot(root, arena)
-                if slot[0] == FIXED:
-                    words[word + at] = slot[1] + offset
-                    self._fixed.append((word + at, root, offset))
-                else:
-                    patches += word + at, slot[0], slot[1] + offset
-            words[first] = self._library.address(step.kernel)
-            self._fixed.append((first, step.kernel, 0))
-            words[first + 2] = step.tiles
-            words[first + 3] = scheduled.branch_offset
-            words[first + 4] = scheduled.link
-            patches += first + 1, SLOT_WORDS, 8 * word
-            word += step.record.words
+            self._write(scheduled, self._references[number], template, words, number, word, slots)
+            word += scheduled.step.record.words
+        patches = pack(f"<{len(self._patches)}q", *self._patches)
+        origins = [(scheduled.where, scheduled.step) for scheduled in self._steps]
+        return self._program_of(bytes(template), patches, arena_bytes, origins, self._fixed)
+
+    def _write(
+        self,
+        scheduled: ScheduledStep,
+        references: Sequence[Any],
+        template: bytearray,
+        words: memoryview,
+        number: int,
+        word: int,
+        slots: "Slots",
+    ) -> None:
+        """Write a step and its record, which begins at `word`; appends their patches."""
+        step, first, patches = scheduled.step, STEP_WORDS * number, self._patches
+        step.record.store_numbers(template, 8 * word, step.fields)
+        of_step = iter(references)
+        for at, root, offset in zip(of_step, of_step, of_step, strict=True):
+            slot, addend = slots[root]
+            if slot == FIXED:
+                words[word + at] = addend + offset
+                self._fixed.append((word + at, root, offset))
+            else:
+                patches += word + at, slot, addend + offset
+        words[first] = self._library.address(step.kernel)
+        self._fixed.append((first, step.kernel, 0))
+        words[first + 2] = step.tiles
+        words[first + 3] = scheduled.branch_offset
+        words[first + 4] = scheduled.link
+        patches += first + 1, SLOT_WORDS, 8 * word
+
+    def _program_of(
+        self,
+        template: bytes,
+        patches: bytes,
+        arena_bytes: int,
+        origins: Sequence[tuple[Where, Step]],
+        fixed: Iterable[tuple[int, Any, int]],
+    ) -> Program:
         return Program(
             self._library,
-            bytes(template),
-            pack(f"<{len(patches)}q", *patches),
+            template,
+            patches,
             arena_bytes,
             FIRST_ARGUMENT_SLOT + len(self._operands.slots),
-            [(scheduled.where, scheduled.step) for scheduled in self._steps],
+            origins,
             [self._constants, self._literals],
-            self._fixed,
+            fixed,
             self._constants.crew,
         )
 

@@ -5,13 +5,18 @@ that differ only in the indexes of operands, at which lowering does not look. So
 only in the operands and Buffers that they name.
 """
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from operator import attrgetter, itemgetter
 
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
 from nnapi_shim.drivers.cpu.program.record import Alias, At, Buffer, Step
+from nnapi_shim.errors import Where
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Operation
 from nnapi_shim.hints import Any
+from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match
 
 KEYED = (
@@ -29,13 +34,80 @@ KEYED = (
 _attributes = attrgetter(*KEYED)
 
 
+class Kinds:
+    """Kinds of operands: lowering cannot tell two inputs of the same kind apart.
+
+    A kind is a number, and computed once for an operand. `forget` when an operand changes that was
+    an input.
+    """
+
+    __slots__ = ("_kinds", "_numbers", "_operands")
+
+    def __init__(self, operands: OperandTable) -> None:
+        self._operands = operands
+        self._numbers: dict[Any, int] = {}
+        """Attributes, or contents -> kind."""
+        self._kinds: dict[int, int] = {}
+        """Operand -> kind."""
+
+    def forget(self) -> None:
+        """Compute all kinds anew."""
+        self._kinds.clear()
+
+    def key(self, item: Operation) -> tuple[Any, ...]:
+        """All that lowering can read of an operation; raises NeedsValue."""
+        kinds = self._kinds
+        inputs, outputs = item.inputs, item.outputs
+        key: list[Any] = [item.type, len(inputs)]
+        for index in inputs:
+            kind = kinds.get(index)
+            if kind is None:
+                kind = kinds[index] = self._kind(index)
+            key.append(kind)
+        bound = self._operands.bound
+        key += [_attributes(bound(index)) for index in outputs]
+        if operation(OperationType(item.type)).values:  # tensors whose contents determine shapes
+            key += self._contents(item)
+        indexes = inputs + outputs
+        if len(set(indexes)) < len(indexes):
+            first: dict[int, int] = {}
+            key += [first.setdefault(index, at) for at, index in enumerate(indexes)]
+        return tuple(key)
+
+    def _kind(self, index: int) -> int:
+        operands = self._operands
+        if operands.is_omitted(index):
+            return self._number(("omitted", *_attributes(operands.bound(index))))
+        if operands.declared[index].type in SCALARS:
+            return self._number(operands.contents(index))
+        is_constant = operands.owner(index) in operands.constant_addresses
+        return self._number((is_constant, *_attributes(operands.bound(index))))
+
+    def _number(self, what: Any) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
+
+    def _contents(self, item: Operation) -> list[int]:
+        """The kinds of the contents of tensors that the operation reads before a run."""
+        operands, declaration = self._operands, operation(OperationType(item.type))
+        types = [
+            tuple([operands.declared[at].type for at in of]) for of in (item.inputs, item.outputs)
+        ]
+        match = declaration.match(*types)
+        return [
+            self._number(operands.contents(item.inputs[at]))
+            for at in match.value_positions
+            if not operands.is_omitted(item.inputs[at])
+        ]
+
+
 class Use:
     """An operation with the operands and values that lowering reads.
 
-    tensors: the operands that steps may name.
+    tensors: the operands that steps may name; positions: where they are among the inputs and
+    outputs of the operation.
     """
 
-    __slots__ = ("_inputs", "_item", "_match", "_sources", "outputs", "tensors")
+    __slots__ = ("_inputs", "_item", "_match", "_sources", "outputs", "positions", "tensors")
 
     def __init__(self, item: Operation, match: Match, operands: OperandTable) -> None:
         self._item, self._match = item, match
@@ -44,33 +116,25 @@ class Use:
         inputs: list[Any] = []
         sources: dict[int, BoundOperand] = {}
         tensors: list[BoundOperand] = []
+        positions: list[int] = []
         for at, index in enumerate(item.inputs):
             if at in values:
                 inputs.append(None if is_omitted(index) else contents(index))
                 if has_sources:
                     sources[at] = source = bound(index)
                     tensors.append(source)
+                    positions.append(at)
             elif is_omitted(index):
                 inputs.append(None)
             else:
                 operand = bound(index)
                 inputs.append(operand)
                 tensors.append(operand)
+                positions.append(at)
         self._inputs, self._sources = inputs, sources
         self.outputs = outputs = [bound(index) for index in item.outputs]
         self.tensors = tensors + outputs
-
-    def key(self) -> tuple[Any, ...]:
-        """All that lowering can read of the operation."""
-        tensors = self.tensors
-        key: list[Any] = [self._match, *map(_attributes, tensors)]
-        for at, value in enumerate(self._inputs):
-            # A number tells which inputs are omitted.
-            key.append(at if isinstance(value, BoundOperand) else value)
-        indexes = [operand.index for operand in tensors]
-        if len(set(indexes)) < len(indexes):
-            key += map(indexes.index, indexes)  # which of them are the same operand
-        return tuple(key)
+        self.positions = positions + [len(inputs) + at for at in range(len(outputs))]
 
     def operation(self, base: int) -> BoundOperation:
         """The operation with its operands by name. base: as in `operations.bound_operation`."""
@@ -86,28 +150,107 @@ class Use:
 class Lowered:
     """The steps of an operation, and the properties of its outputs.
 
-    steps: of the operation that was lowered. empty: the outputs that are filled with zeros.
+    steps: of the operation that was lowered.
+    scheduled: those that run in the program; the others are packed at compilation.
+    empty: the outputs that are filled with zeros.
+    tensors: the operands that steps name.
+    is_block: whether a repetition can be a Block: nothing but the steps of `scheduled`, none of
+        which runs in place.
     """
 
-    __slots__ = ("_empty", "_outputs", "_template", "_tensors", "steps")
-
     def __init__(
-        self, use: Use, steps: Sequence[Step | Alias], empty: Sequence[BoundOperand]
+        self,
+        use: Use,
+        steps: Sequence[Step | Alias],
+        scheduled: Sequence[Step],
+        empty: Sequence[BoundOperand],
     ) -> None:
-        self.steps = steps
-        self._tensors = use.tensors
+        self.scheduled = scheduled
+        self.tensors = use.tensors
+        at = use.positions
+        self.pick: Callable[[Sequence[int]], Sequence[int]] = (
+            itemgetter(*at) if len(at) > 1 else lambda indexes: [indexes[it] for it in at]
+        )
+        """Inputs and outputs of an operation -> its tensors."""
         self._outputs = [(it.dimensions, it.scale, it.zero_point) for it in use.outputs]
         self._empty = [use.outputs.index(output) for output in empty]
-        self._template: _Template | None = None
+        self.is_block = (
+            not empty
+            and not any(step.in_place for step in scheduled)
+            and _are_packed_for_all(steps, scheduled)
+        )
+        self._steps = scheduled if self.is_block else steps
+
+    @cached_property
+    def _template(self) -> "_Template":
+        return _Template(self.tensors, self._steps, self.is_block)
+
+    @cached_property
+    def written(self) -> list[int]:
+        """The numbers of the tensors that the scheduled steps write."""
+        values = [_base(step.fields[name]) for step in self.scheduled for name in step.writes]
+        indexes = {value.index for value in values if isinstance(value, BoundOperand)}
+        return [at for at, operand in enumerate(self.tensors) if operand.index in indexes]
+
+    def _set(self, outputs: Sequence[BoundOperand]) -> None:
+        for output, properties in zip(outputs, self._outputs, strict=True):
+            output.dimensions, output.scale, output.zero_point = properties
 
     def repeat(self, use: Use) -> tuple[list[Step | Alias], list[BoundOperand]]:
         """Steps and empty outputs of another operation with the same key; sets its outputs."""
-        outputs = use.outputs
-        for output, properties in zip(outputs, self._outputs, strict=True):
-            output.dimensions, output.scale, output.zero_point = properties
-        if self._template is None:
-            self._template = _Template(self._tensors, self.steps)
-        return self._template.steps(use.tensors), [outputs[at] for at in self._empty]
+        self._set(use.outputs)
+        return self._template.steps(use.tensors), [use.outputs[at] for at in self._empty]
+
+    def block(self, item: Operation, operands: OperandTable, where: Where) -> "Block":
+        """Another operation with the same key, as a block; sets its outputs."""
+        self._set([operands.bound(index) for index in item.outputs])
+        return Block(self, self.pick(item.inputs + item.outputs), where)
+
+    def steps_of(self, tensors: Sequence[BoundOperand]) -> list[Step]:
+        """The scheduled steps of a block."""
+        return self._template.steps(tensors)  # type: ignore[return-value]
+
+
+def _are_packed_for_all(steps: Sequence[Step | Alias], scheduled: Sequence[Step]) -> bool:
+    """Whether all but the scheduled steps are packed once for all repetitions: they read no
+    operands.
+    """
+    remaining, packed = set(scheduled), set()
+    for step in steps:
+        if isinstance(step, Alias):
+            return False
+        if step not in remaining:
+            for _, name in step.record.addresses:
+                base = _base(step.fields[name])
+                if name == "output":
+                    packed.add(base)
+                elif isinstance(base, BoundOperand) or (
+                    isinstance(base, Buffer) and base not in packed
+                ):
+                    return False
+    return True
+
+
+class Block:
+    """The steps of a repeated operation, not made yet.
+
+    lowered: the operation that it repeats. indexes: its tensors, as in `lowered.tensors`.
+    """
+
+    __slots__ = ("indexes", "lowered", "where")
+
+    def __init__(self, lowered: Lowered, indexes: Sequence[int], where: Where) -> None:
+        self.lowered = lowered
+        self.indexes = indexes
+        self.where = where
+
+    def written(self) -> list[int]:
+        """The operands that the steps write."""
+        return [self.indexes[at] for at in self.lowered.written]
+
+    def steps(self, operands: OperandTable) -> list[Step]:
+        """The steps."""
+        return self.lowered.steps_of([operands.bound(index) for index in self.indexes])
 
 
 class _Template:
@@ -117,12 +260,16 @@ class _Template:
         the number of their base among the tensors and results of recipes, and the offset of an At
         or the operand that is a view of the base.
     _steps: each step, with the name and number of each field that holds one of them.
+    _is_block: whether packed Buffers stay.
     """
 
-    __slots__ = ("_numbers", "_recipes", "_steps", "_tensor_count")
+    __slots__ = ("_is_block", "_numbers", "_recipes", "_steps", "_tensor_count")
 
-    def __init__(self, tensors: Sequence[BoundOperand], steps: Sequence[Step | Alias]) -> None:
+    def __init__(
+        self, tensors: Sequence[BoundOperand], steps: Sequence[Step | Alias], is_block: bool
+    ) -> None:
         self._tensor_count = len(tensors)
+        self._is_block = is_block
         self._recipes: list[tuple[int, Any]] = []
         self._numbers: dict[Any, int] = {}
         for number, operand in enumerate(tensors):
@@ -134,7 +281,14 @@ class _Template:
         if isinstance(step, Alias):
             return [(name, self._number(getattr(step, name))) for name in ("source", "target")]
         values = [(name, step.fields[name]) for _, name in step.record.addresses]
-        return [(name, self._number(value)) for name, value in values if _is_named(value)]
+        return [(name, self._number(value)) for name, value in values if self._is_named(value)]
+
+    def _is_named(self, value: Any) -> bool:
+        """Whether the value of an ADDRESS field differs from repetition to repetition."""
+        base = _base(value)
+        if isinstance(base, Buffer):
+            return not (self._is_block and base.address is not None)
+        return isinstance(base, BoundOperand)
 
     def _number(self, value: Any) -> int:
         """The number of a tensor, Buffer, At or view."""
@@ -150,7 +304,7 @@ class _Template:
             self._recipes.append(recipe)
         return number
 
-    def steps(self, tensors: list[BoundOperand]) -> list[Step | Alias]:
+    def steps(self, tensors: Sequence[BoundOperand]) -> list[Step | Alias]:
         """The steps with these tensors."""
         values: list[Any] = [*tensors]
         for base, what in self._recipes:
@@ -175,8 +329,8 @@ class _Template:
         return steps
 
 
-def _is_named(value: Any) -> bool:
-    """Whether the value of an ADDRESS field refers to an operand or Buffer."""
+def _base(value: Any) -> Any:
+    """The operand, Buffer or constant of an ADDRESS field."""
     while isinstance(value, At):
         value = value.base
-    return isinstance(value, (BoundOperand, Buffer))
+    return value

@@ -100,7 +100,7 @@ class Segment:
             kept = lowering.needed_later()
         if isinstance(self.suspension, NeedsCounts):
             kept |= _buffers(lowering)
-        if not lowering.steps:
+        if lowering.is_empty:
             return
         self.program, offsets = lowering.program(kept)
         for key, offset in offsets.items():

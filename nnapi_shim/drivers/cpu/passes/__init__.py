@@ -51,10 +51,13 @@ class SchedulePass(NamedTuple):
     """A pass over a schedule: passes/schedule/<name>.py.
 
     applies: whether a schedule may have a match; otherwise the pass is not imported.
+    if_repeated: of schedules to which it applies, whether one in which the same steps are repeated
+        may have a match.
     """
 
     name: str
     applies: Callable[[Schedule], bool]
+    if_repeated: Callable[[Schedule], bool] = lambda _: True
 
 
 def types_of(graph: Subgraph) -> set[int]:
@@ -103,6 +106,23 @@ def _follow(
 
 ROW_BY_ROW = (Space.ELEMENTS, Space.PAIRS, Space.RUNS, Space.ROWS)
 
+_row_by_row = _follow(ROW_BY_ROW, ROW_BY_ROW)
+
+
+def _has_large_rows(schedule: Schedule) -> bool:
+    """Whether a step that computes row by row is large enough for a chain."""
+    from nnapi_shim.drivers.cpu.passes.schedule.fuse_elementwise import has_large_steps
+
+    return has_large_steps(schedule)
+
+
+def _has_small_steps(schedule: Schedule) -> bool:
+    """Whether a step may run in parallel with others."""
+    from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import has_small_steps
+
+    return has_small_steps(schedule)
+
+
 GRAPH_PASSES = (
     GraphPass("fold_constants", _computes_constants),
     GraphPass("merge_transposes", _of(O.TRANSPOSE)),
@@ -124,8 +144,8 @@ SCHEDULE_PASSES = (
         "fuse_tiles",
         _follow((Space.MATRIX, Space.LINES), (Space.MATRIX, Space.PAIRS), least_tiles=2),
     ),
-    SchedulePass("fuse_elementwise", _follow(ROW_BY_ROW, ROW_BY_ROW)),
-    SchedulePass("run_parallel", lambda _: True),
+    SchedulePass("fuse_elementwise", _row_by_row, _has_large_rows),
+    SchedulePass("run_parallel", lambda _: True, _has_small_steps),
 )
 """In the order in which they run."""
 
@@ -173,3 +193,14 @@ def rewrite_schedule(schedule: Schedule) -> None:
         if each.name not in without and each.applies(schedule):
             schedule.pass_name = each.name
             getattr(import_module(f"{__name__}.schedule.{each.name}"), each.name)(schedule)
+
+
+def may_rewrite(schedule: Schedule) -> bool:
+    """Whether a pass may change a schedule that repeats the steps of this one, with the same
+    neighbours and other operands of the same sizes.
+    """
+    without = left_out()
+    return any(
+        each.name not in without and each.applies(schedule) and each.if_repeated(schedule)
+        for each in SCHEDULE_PASSES
+    )

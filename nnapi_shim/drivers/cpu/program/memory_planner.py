@@ -33,7 +33,7 @@ def plan(ranges: Ranges) -> tuple[list[int], int]:
     range at the top of the arena earlier.
     """
     best = _scanned(ranges)
-    attempts = min(_ATTEMPTS, _COMPARISONS // max(1, len(ranges)) ** 2)
+    attempts = _attempts(len(ranges))
     if not attempts:
         return best
     least = most_alive(ranges)
@@ -44,7 +44,7 @@ def plan(ranges: Ranges) -> tuple[list[int], int]:
         candidate = offsets, size = _placed_in_order(ranges, order)
         best = min(best, candidate, key=lambda each: each[1])
         index = next(
-            index for index, at in enumerate(order) if offsets[at] + _rounded(ranges[at][0]) == size
+            index for index, at in enumerate(order) if offsets[at] + rounded(ranges[at][0]) == size
         )
         order.insert(index // 2 if attempt % 2 else 0, order.pop(index))
     return best
@@ -54,7 +54,7 @@ def most_alive(ranges: Ranges) -> int:
     """The peak of live bytes, a lower bound of the arena's size."""
     changes: list[tuple[int, int]] = []
     for length, first, last in watched(ranges):
-        length = _rounded(length)
+        length = rounded(length)
         changes += (first, length), (last + 1, -length)
     most = alive = 0
     for _, change in sorted(changes):  # at equal steps, ends sort before begins
@@ -70,7 +70,7 @@ def _placed_in_order(ranges: Ranges, order: Iterable[int]) -> tuple[list[int], i
     size = 0
     for at in watched(order):
         length, first, last = ranges[at]
-        length = _rounded(length)
+        length = rounded(length)
         offset, room = -1, size + 1
         behind = 0
         for begin, end, other_first, other_last in taken:
@@ -87,22 +87,32 @@ def _placed_in_order(ranges: Ranges, order: Iterable[int]) -> tuple[list[int], i
     return offsets, size
 
 
-def _scanned(ranges: Ranges) -> tuple[list[int], int]:
-    """Offsets and size of a best-fit scan with a free list, in the order of first use.
+class Scan:
+    """A best-fit scan with a free list: ranges get offsets in the order of first use.
 
     It is optimal for a chain of equal operations: two alternating buffers.
+    size: of the arena so far. free: (offset, length) of holes, sorted by offset, never adjacent.
+    ends: (last step, offset, length) of live ranges, sorted.
     """
-    offsets = [0] * len(ranges)
-    lengths = [_rounded(length) for length, _, _ in ranges]
-    begins = [first for _, first, _ in ranges]
-    free: list[tuple[int, int]] = []  # (offset, length), sorted by offset, never adjacent
-    ends: list[tuple[int, int]] = []  # (last step, range), sorted
-    size = 0
-    for index in watched(sorted(range(len(ranges)), key=begins.__getitem__)):
-        begin, length = begins[index], lengths[index]
-        while ends and ends[0][0] < begin:
-            done = ends.pop(0)[1]
-            _release(free, offsets[done], lengths[done])
+
+    __slots__ = ("ends", "free", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.free: list[tuple[int, int]] = []
+        self.ends: list[tuple[int, int, int]] = []
+
+    def release(self, first: int) -> None:
+        """Free the ranges that end before a step."""
+        ends = self.ends
+        while ends and ends[0][0] < first:
+            _, offset, length = ends.pop(0)
+            _release(self.free, offset, length)
+
+    def place(self, length: int, first: int, last: int) -> int:
+        """The offset of the next range."""
+        self.release(first)
+        length, free, size = rounded(length), self.free, self.size
         at, room = -1, size + 1
         for number, (_, hole) in enumerate(free):
             if length <= hole < room:
@@ -115,15 +125,34 @@ def _scanned(ranges: Ranges) -> tuple[list[int], int]:
                 free.insert(at, (offset + length, hole - length))
         elif free and free[-1][0] + free[-1][1] == size:  # the last hole ends the arena: grow it
             offset, _ = free.pop()
-            size = offset + length
+            self.size = offset + length
         else:
-            offset, size = size, size + length
-        offsets[index] = offset
-        insort(ends, (ranges[index][2], index))
-    return offsets, size
+            offset, self.size = size, size + length
+        insort(self.ends, (last, offset, length))
+        return offset
 
 
-def _rounded(length: int) -> int:
+def is_scanned(count: int) -> bool:
+    """Whether the scan alone places so many ranges."""
+    return _attempts(count) == 0
+
+
+def _attempts(count: int) -> int:
+    """How many other orders `plan` tries for so many ranges."""
+    return min(_ATTEMPTS, _COMPARISONS // max(1, count) ** 2)
+
+
+def _scanned(ranges: Ranges) -> tuple[list[int], int]:
+    """Offsets and size of a scan."""
+    offsets, scan = [0] * len(ranges), Scan()
+    begins = [first for _, first, _ in ranges]
+    for index in watched(sorted(range(len(ranges)), key=begins.__getitem__)):
+        offsets[index] = scan.place(*ranges[index])
+    return offsets, scan.size
+
+
+def rounded(length: int) -> int:
+    """A length in whole units of the alignment."""
     return (length + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT or ALIGNMENT
 
 

@@ -26,7 +26,7 @@ addresses of the run: the graph's inputs and outputs, and the values that earlie
 run have kept. Constants have fixed addresses and are part of the template.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct, pack
 
 from nnapi_shim import address
@@ -89,7 +89,7 @@ class Program:
         slots: int,
         origins: Sequence[tuple[Where, Origin]],
         owners: Sequence[Any],
-        fixed: Sequence[tuple[int, Any, int]] = (),
+        fixed: Iterable[tuple[int, Any, int]] = (),
         crew: Crew = ALONE,
     ) -> None:
         self.library = library

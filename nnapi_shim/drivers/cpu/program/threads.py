@@ -39,8 +39,11 @@ def count() -> int:
     text = THREADS.get()
     if text and text != "0":
         if text.isascii() and text.isdigit():
-            return max(1, min(int(text[:9]), MAX_THREADS))
-        THREADS.refuse(text, "allowed are whole numbers from 0, which means all processors")
+            number = int(text[:9])
+            if number > MAX_THREADS:
+                THREADS.refuse(text, f"{MAX_THREADS} threads, the most, are used")
+            return max(1, min(number, MAX_THREADS))
+        THREADS.refuse(text, f"allowed are 0, which means all processors, to {MAX_THREADS}")
     if not _available:
         _available.append(min(available(), MAX_THREADS))
     return _available[0]

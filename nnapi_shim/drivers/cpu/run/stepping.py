@@ -13,6 +13,7 @@ from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hints import Any
 
 NAME = "nnapi-cpu"
+_EMPTY_WALKS = 32
 _STOPPED = 16
 """Offset of the field `stopped` in a WALK record."""
 
@@ -32,6 +33,7 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
 
     around: the positions of the enclosing graphs.
     """
+    overhead_ns = _overhead_ns(program)
 
     def walk(block: int, tile: int) -> int:
         del tile  # a walk has one tile
@@ -42,16 +44,16 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
         while number < count:
             at = STEP_WORDS * number
             kernel, arguments, tiles, branch_offset, _ = table[at : at + STEP_WORDS]
+            record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
+            address.view(own.address, WALK_BYTES)[:] = record
             start_ns = monotonic_ns()
             if branch_offset:
                 code = _called(kernel, arguments, tiles, deadline)
             else:
-                record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
-                address.view(own.address, WALK_BYTES)[:] = record
                 code = program.walk(own.address, 0)
             end_ns = monotonic_ns()
             where, step = program.origins[number]
-            report(NAME, step.kernel, around, where, start_ns, end_ns)
+            report(NAME, step.kernel, around, where, start_ns, end_ns, overhead_ns)
             if code > 0:
                 address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
                 return code
@@ -59,6 +61,18 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
         return 0
 
     return walk
+
+
+def _overhead_ns(program: Program) -> int:
+    """The time that is measured for a step that does nothing: a walk of no steps."""
+    own = address.Block(WALK_BYTES)
+    address.view(own.address, WALK_BYTES)[:] = WALK.pack(0, 0, 0, 0, *program.crew)
+    times = []
+    for _ in range(_EMPTY_WALKS):
+        start_ns = monotonic_ns()
+        program.walk(own.address, 0)
+        times.append(monotonic_ns() - start_ns)
+    return min(times)
 
 
 def _called(kernel: int, arguments: int, tiles: int, deadline: int) -> int:

@@ -20,7 +20,7 @@ from nnapi_shim.formats.tflite.importing.boundary import (
 )
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
-from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
+from nnapi_shim.formats.tflite.importing.table import lowering_of, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 from nnapi_shim.hints import NamedTuple
 
@@ -107,7 +107,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
             require_understood(importing.tensor(index))
     if folded(importing, operator):
         return
-    lowering = LOWERINGS.get(operator.name)
+    lowering = lowering_of(operator.name)
     if lowering is None:
         raise reason(
             why_not(operator.name, operator.custom is not None), "import.tflite.operator-unknown"

@@ -27,6 +27,12 @@ def fuse_elementwise(schedule: Schedule) -> None:
     fuse_chains(schedule, _chain, "block by block")
 
 
+def has_large_steps(schedule: Schedule) -> bool:
+    """Whether a step is large enough to begin a chain."""
+    cuts = (_cut(scheduled.step) for scheduled in watched(schedule.steps))
+    return any(cut is not None and cut.size >= MIN_ELEMENTS for cut in cuts)
+
+
 def _chain(schedule: Schedule, at: int) -> Chain:
     """The longest chain that begins at a step."""
     cuts: list[Cut] = []

@@ -70,6 +70,11 @@ def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
     return sum(map(size_of, set(roots))) >= MIN_BYTES
 
 
+def has_small_steps(schedule: Schedule) -> bool:
+    """Whether a step of a schedule, which has no chains, may run in parallel with others."""
+    return any(_is_small([scheduled], schedule) for scheduled in watched(schedule.steps))
+
+
 _Groups = list[list[_Unit]]
 
 
