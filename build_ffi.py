@@ -291,7 +291,7 @@ def in_python(functions: list[Function]) -> list[Function]:
     return [function for function in functions if function.is_written_in_python]
 
 
-def compile_library(folder: Path, functions: list[Function], macros: list[str]) -> Path:
+def compile_library(folder: Path, functions: list[Function], macros: list[str]) -> None:
     """Compile libneuralnetworks.so; `folder` contains calls.h and the results."""
     exports, script = folder / "exports.c", folder / "exports.map"
     exports.write_text(exports_source(in_python(functions)))
@@ -306,12 +306,11 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
         *("-o", folder / LIBRARY),
     ]
     subprocess.run(command, check=True, cwd=ROOT)  # debug information contains the folder
-    return folder / LIBRARY
 
 
 def compile_callbacks(
     folder: Path, types: str, functions: list[Function], macros: list[str]
-) -> Path:
+) -> None:
     """Compile the callback module; `folder` contains calls.h and the results."""
     source = folder / f"{CALLBACKS}.c"
     write_callbacks_source(types, in_python(functions), source)
@@ -323,7 +322,6 @@ def compile_callbacks(
         *("-o", folder / CALLBACKS_FILE),
     ]
     subprocess.run(command, check=True, cwd=ROOT)
-    return folder / CALLBACKS_FILE
 
 
 def checkout_location(out: Path) -> str:
@@ -359,13 +357,6 @@ def fingerprint(*parts: str) -> str:
     return digest.hexdigest()[:32]
 
 
-def replace(path: Path, content: str) -> None:
-    """Write a file atomically."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(content)
-    new.replace(path)
-
-
 def build(out: Path, location: str | None = None) -> Path:
     """Build both files of the library and its location file into the folder `out`.
 
@@ -389,14 +380,12 @@ def build(out: Path, location: str | None = None) -> Path:
         folder = Path(name)
         macros.append(f"-ffile-prefix-map={folder}=generated")  # in debug information
         (folder / "calls.h").write_text(calls_header(in_python(functions)))
-        built = [
-            (compile_callbacks(folder, types, functions, macros), callbacks),
-            (compile_library(folder, functions, macros), library),
-        ]
+        (folder / LOCATION).write_text(location)
+        compile_callbacks(folder, types, functions, macros)
+        compile_library(folder, functions, macros)
         record.unlink(missing_ok=True)  # an interrupted build is then out of date
-        for new, old in built:
-            new.replace(old)
-    replace(record, location)
+        for path in (callbacks, library, record):
+            (folder / path.name).replace(path)
     print(f"built {library}")
     return library
 

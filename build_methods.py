@@ -1,6 +1,6 @@
 """Writes the typed methods of Model, nnapi_shim/api/methods/, from the declarations of operations.
 
-A class per family, with signatures and docstrings; what a method does is in api/calling.py.
+A class per family, with signatures and docstrings; api/calling.py implements the methods.
 `make library`, an editable installation and the build of a wheel (hatch_build.py) run this.
 """
 
@@ -42,7 +42,7 @@ SAYS = {
     "stride": "(width, height), or one number for both",
     "dilation": "(width, height), or one number for both",
     "filter": "size of the window: (width, height), or one number for both",
-    "nchw": "whether channels stand in front of height and width",
+    "nchw": "whether channels precede height and width",
     "cell activation": "that of the cell",
     "output_count": "how many outputs; None for as few as there can be",
     "num_splits": "number of outputs",
@@ -55,12 +55,12 @@ SCALAR_HINTS = {T.INT32: "Int", T.UINT32: "Int", T.BOOL: "Bool", T.MODEL: "Whole
 
 
 class Parameter(NamedTuple):
-    """A parameter of a method: the inputs that it stands for, its default (None: needed)."""
+    """A parameter of a method: its name, type and default (None: needed), and its documentation."""
 
     name: str
     hint: str
     default: str | None
-    told: str
+    text: str
 
 
 def write(folder: Path = TARGET) -> None:
@@ -137,29 +137,29 @@ def parameters(declaration: Operation) -> tuple[list[Parameter], list[Parameter]
     for accepted in sorted(declaration.forms, key=lambda form: -len(form.inputs.names)):
         for name, type in zip(accepted.inputs.names, accepted.inputs.types, strict=True):
             names.setdefault(name, type)
-    found: dict[str, Parameter] = {}
+    by_name: dict[str, Parameter] = {}
     for name, type in names.items():
         short = _short(name, names)
-        if short not in found:
-            found[short] = _parameter(declaration, short, name, type, repeated)
+        if short not in by_name:
+            by_name[short] = _parameter(declaration, short, name, type, repeated)
     needed = [
-        p for p in found.values() if p.default is None and p.name not in ("padding", "filter")
+        p for p in by_name.values() if p.default is None and p.name not in ("padding", "filter")
     ]
-    needed += [p for p in found.values() if p.name == "filter" and p.hint == "Given"]
-    order = [p.name for p in found.values()]
+    needed += [p for p in by_name.values() if p.name == "filter" and p.hint == "Given"]
+    order = [p.name for p in by_name.values()]
     needed.sort(key=lambda p: order.index(p.name))
     if len(needed) > MANY:
         needed = needed[:1]
     last = max(order.index(p.name) for p in needed)
-    for p in list(found.values())[last + 1 :]:  # what may be omitted at the end
+    for p in list(by_name.values())[last + 1 :]:  # what may be omitted at the end
         if p.name in declaration.omittable and len(order) <= MANY:
             needed.append(p)
-    others = [p for p in found.values() if p not in needed]
+    others = [p for p in by_name.values() if p not in needed]
     return needed, others
 
 
 def _short(name: str, names: Any) -> str:
-    """The parameter that stands for an input."""
+    """The parameter of an input."""
     if name in PADS:
         return "padding"
     for pair in PAIRS:
@@ -184,12 +184,12 @@ def _parameter(
         return Parameter(short, "Padding", None, SAYS[short])
     if short != name:
         return Parameter(short, "Pair", default, SAYS[short])
-    told = SAYS.get(short, "") if type is not None else ""
+    text = SAYS.get(short, "") if type is not None else ""
     kinds = _kinds(declaration, name, type)
     if short == "activation":
         if "LSTM" in declaration.type.name:
             return Parameter(short, "CellActivation", '"TANH"', SAYS["cell activation"])
-        return Parameter(short, "Activation", default, told)
+        return Parameter(short, "Activation", default, text)
     if name in repeated:
         hint = "Sequence[Given]"
     elif short == "num_splits":
@@ -200,7 +200,7 @@ def _parameter(
         hint = "Float" if _is_real(declaration, name) else "Given"
     if default == "None":
         hint += " | None"
-    text = ", ".join(part for part in (kinds, told) if part)
+    text = ", ".join(part for part in (kinds, text) if part)
     if name in declaration.products:
         factors = " and ".join(declaration.products[name])
         text += f"; an integer array gets the product of the scales of {factors}"
@@ -214,12 +214,12 @@ def _is_everywhere(declaration: Operation, name: str) -> bool:
 
 def _rows(declaration: Operation, name: str) -> dict[OperandType, int]:
     """The types of an operand and the level since which it can have them."""
-    found: dict[OperandType, int] = {}
+    levels: dict[OperandType, int] = {}
     for row in declaration.types.values():
         type = declaration.row_types(row).get(name)
         if type is not None:
-            found[type] = min(found.get(type, row[0]), row[0])
-    return found
+            levels[type] = min(levels.get(type, row[0]), row[0])
+    return levels
 
 
 def _is_real(declaration: Operation, name: str) -> bool:
@@ -255,11 +255,11 @@ def _is_free(declaration: Operation) -> bool:
 
 def _has_choice(declaration: Operation) -> bool:
     """Whether the same inputs may have outputs of several types."""
-    found: dict[Any, set[Any]] = {}
+    outputs_of: dict[Any, set[Any]] = {}
     for accepted in declaration.forms:
         for (inputs, outputs), _ in declaration.uses(len(accepted.inputs.names)):
-            found.setdefault(inputs, set()).add(outputs[:1])
-    return any(len(outputs) > 1 for outputs in found.values())
+            outputs_of.setdefault(inputs, set()).add(outputs[:1])
+    return any(len(outputs) > 1 for outputs in outputs_of.values())
 
 
 def _method(declaration: Operation) -> Iterator[str]:
@@ -291,7 +291,7 @@ def _method(declaration: Operation) -> Iterator[str]:
         result = f"tuple[{', '.join(['Operand'] * len(outputs))}]" if several else "Operand"
     yield f"    ) -> {result}:"
     yield from _docstring(declaration, [*needed, *others], has_count, is_free, has_choice)
-    given = [f'                "{p.name}": {p.name},' for p in (*needed, *others)]
+    arguments = [f'                "{p.name}": {p.name},' for p in (*needed, *others)]
     wanted = ["dimensions", "name"]
     if is_free:
         wanted += ["scale", "zero_point", "like"]
@@ -304,7 +304,7 @@ def _method(declaration: Operation) -> Iterator[str]:
     yield f"        {head}self.{'_several' if several else '_one'}("
     yield f"            OperationType.{declaration.type.name},"
     yield "            {"
-    yield from given
+    yield from arguments
     yield "            },"
     yield f"            Output({', '.join(wanted)}),"
     if several:
@@ -316,7 +316,7 @@ def _method(declaration: Operation) -> Iterator[str]:
 
 def _docstring(
     declaration: Operation,
-    given: list[Parameter],
+    listed: list[Parameter],
     has_count: bool,
     is_free: bool,
     has_choice: bool,
@@ -329,17 +329,17 @@ def _docstring(
     yield ""
     yield from _wrapped(declaration.doc, 8, 8)
     yield ""
-    for p in given:
-        if p.told:
-            yield from _wrapped(f"{p.name}: {p.told}.", 8, 12)
+    for p in listed:
+        if p.text:
+            yield from _wrapped(f"{p.name}: {p.text}.", 8, 12)
     if has_count:
         yield from _wrapped(f"output_count: {SAYS['output_count']}.", 8, 12)
     if has_choice:
         yield from _wrapped("output: the type of the output, if the operation has a choice.", 8, 12)
     yield from _wrapped("dimensions: those of the output, if more is known than follows.", 8, 12)
     if is_free:
-        told = "scale, zero_point: those of a quantized output. like: an operand that has the same."
-        yield from _wrapped(told, 8, 12)
+        text = "scale, zero_point: those of a quantized output. like: an operand that has the same."
+        yield from _wrapped(text, 8, 12)
     names, _ = _outputs(declaration)
     outputs = []
     for name in names:
@@ -350,8 +350,8 @@ def _docstring(
         f"Returns {'; '.join(outputs)}. {_of_shape(sentence(declaration.shape))}", 8, 8
     )
     if is_free or any(type in QUANTIZED_RANGE for n in names for type in _rows(declaration, n)):
-        told = sentence(declaration.quantization)
-        yield from _wrapped(f"Scale and zero point: {told[:1].lower()}{told[1:]}", 8, 8)
+        text = sentence(declaration.quantization)
+        yield from _wrapped(f"Scale and zero point: {text[:1].lower()}{text[1:]}", 8, 8)
     more = any(accepted.since > level for accepted in declaration.forms)
     yield f"        Since feature level {level}{'; longer forms need more' if more else ''}."
     yield ""

@@ -1,16 +1,15 @@
 """Adds compiled files, the typed methods of Model, headers and their location files to the wheel.
 
-The wheel works on every CPython from 3.10 on and any Linux with at least the C library GLIBC: zig
-compiles it and links against that version on any machine, for this architecture or that in ARCH.
-With another compiler in CC, the wheel is for systems like the compiler's. Everything else is in
-pyproject.toml.
+The wheel works on every CPython from 3.10 on and any Linux with at least the glibc of
+install/zig_cc.py: zig compiles it and links against that version on any machine, for this
+architecture or that in ARCH. With another compiler in CC, the wheel is for systems like the build
+machine. Everything else is in pyproject.toml.
 """
 
 import fcntl
 import importlib
 import importlib.util
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from typing import Any, TextIO
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
-GLIBC = "2.28"
 PYTHON_TAG = "cp310-abi3"
 
 # Relative to the library, its package is two folders up in every installed wheel.
@@ -49,11 +47,11 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         self._lock = waited_for(tree)
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
-            compiler = shlex.join([sys.executable, str(ROOT / "install" / "zig_cc.py")])
-            os.environ["CC"] = f"{compiler} -target {machine}-linux-gnu.{GLIBC}"
+            zig = importlib.import_module("install.zig_cc")
+            os.environ["CC"] = zig.compiler(machine)
             # Debug information of the C library's parts contains paths of this machine.
             os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
-            platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
+            platform = f"manylinux_{zig.GLIBC.replace('.', '_')}_{machine}"
         else:
             platform = f"linux_{machine}"
         kernels = importlib.import_module("nnapi_shim.drivers.cpu.toolchain.build")

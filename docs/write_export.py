@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.graph.rule import Rule
 from nnapi_shim.formats.onnx.exporting.table import RULES as ONNX
 from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.operations import registry

@@ -43,8 +43,8 @@ def pinned(requirements: Path) -> list[Requirement]:
     """The requirements of a file that apply to this Python."""
     text = re.sub(r"\\\n|^ *#.*$", " ", requirements.read_text(), flags=re.MULTILINE)
     lines = (re.sub(r" --hash=\S+", "", line).strip() for line in text.splitlines())
-    found = [Requirement(line) for line in lines if line]
-    return [each for each in found if each.marker is None or each.marker.evaluate()]
+    parsed = [Requirement(line) for line in lines if line]
+    return [each for each in parsed if each.marker is None or each.marker.evaluate()]
 
 
 def is_content(file: PurePosixPath) -> bool:

@@ -38,7 +38,7 @@ def source_date() -> int:
 def build_wheel(folder: Path, portable: bool) -> Path:
     """Build the package's wheel into an empty folder with this environment.
 
-    portable: compile with zig, for any Linux with at least the C library hatch_build.GLIBC.
+    portable: compile with zig, for any Linux with at least the C library zig_cc.GLIBC.
     """
     shutil.rmtree(folder, ignore_errors=True)
     environment = dict(os.environ)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+GLIBC = "2.28"
+"""The oldest C library that compiled files run with."""
 ZIG = (sys.executable, "-m", "ziglang")
 REFUSED = {
     "-Wl,-z,separate-code": ["-z", "separate-code"],
@@ -42,6 +44,12 @@ def linked_with(line: str, more: list[str]) -> None:
             new.replace(result)
     finally:
         new.unlink(missing_ok=True)
+
+
+def compiler(machine: str) -> str:
+    """CC: this script, for GLIBC and an architecture, as `uname -m` names it."""
+    target = f"{machine}-linux-gnu.{GLIBC}"
+    return shlex.join([sys.executable, __file__, "-target", target])
 
 
 def main() -> int:

@@ -13,8 +13,8 @@ ALWAYS_THERE = "cffi"
 def versions_of(name: str) -> list[str]:
     """The published versions of a package; none if no index is reached, too."""
     done = subprocess.run([*PIP, "index", "versions", name], capture_output=True, text=True)
-    found = re.search(r"^Available versions: (.*)$", done.stdout, re.M)
-    return found[1].split(", ") if done.returncode == 0 and found else []
+    match = re.search(r"^Available versions: (.*)$", done.stdout, re.M)
+    return match[1].split(", ") if done.returncode == 0 and match else []
 
 
 def is_reachable() -> bool:

@@ -40,10 +40,10 @@ class Packages:
         return self._one("*.whl")
 
     def _one(self, pattern: str) -> Path:
-        found = list(self.out.glob(pattern))
-        if len(found) != 1:
-            raise FailedCheckError(f"{len(found)} files {pattern} in {self.out}")
-        return found[0]
+        files = list(self.out.glob(pattern))
+        if len(files) != 1:
+            raise FailedCheckError(f"{len(files)} files {pattern} in {self.out}")
+        return files[0]
 
     def build_sdist(self) -> str:
         """Build the source distribution."""
@@ -73,13 +73,13 @@ class Packages:
         return f"{self.wheel.name}, {self.wheel.stat().st_size / 1e6:.1f} MB"
 
     def has_tag(self, glibc: str) -> str:
-        """The wheel is for x86-64 with the glibc of hatch_build.py, as auditwheel finds, too."""
+        """The wheel is for x86-64 with the glibc of install/zig_cc.py, as auditwheel finds, too."""
         tag = f"manylinux_{glibc.replace('.', '_')}_x86_64"
         if not self.wheel.name.endswith(f"-cp310-abi3-{tag}.whl"):
             raise FailedCheckError(f"{self.wheel.name} is not for {tag}")
         report = finished([sys.executable, "-m", "auditwheel", "show", str(self.wheel)], ROOT)
-        found = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', report.replace("\n", " "))
-        if found is None or int(found[1]) > int(glibc.partition(".")[2]):
+        match = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', report.replace("\n", " "))
+        if match is None or int(match[1]) > int(glibc.partition(".")[2]):
             raise FailedCheckError(f"auditwheel says {' '.join(report.split())}")
         return tag
 

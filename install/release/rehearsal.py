@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from build_ffi import ROOT
-from hatch_build import GLIBC
 from install.release import index
 from install.release.checklist import Check, run
 from install.release.packages import Packages
 from install.release.sources import Sources
 from install.release.trial import Trial
+from install.zig_cc import GLIBC
 
 
 def rehearse(out: Path, final: bool) -> bool:

@@ -51,12 +51,12 @@ class Sources:
     @property
     def version(self) -> str:
         """The version, as nnapi_shim/version.py has it."""
-        found = re.search(
+        match = re.search(
             r'^__version__ = "(\d+\.\d+\.\d+)"$', self._text("nnapi_shim/version.py"), re.M
         )
-        if found is None:
+        if match is None:
             raise FailedCheckError("nnapi_shim/version.py has no __version__ of the form 1.2.3")
-        return found[1]
+        return match[1]
 
     def version_in_one_place(self) -> str:
         """No other file repeats the version."""
@@ -126,7 +126,7 @@ class Sources:
     def support(self) -> str:
         """The support matrix names what the packages are for."""
         text = self._text("docs/support.md")
-        glibc = re.search(r'^GLIBC = "(.*)"', self._text("hatch_build.py"), re.M)
+        glibc = re.search(r'^GLIBC = "(.*)"', self._text("install/zig_cc.py"), re.M)
         assert glibc is not None
         wanted = [*self.pythons(), f"glibc {glibc[1]}", "x86-64"]
         lacking = [each for each in wanted if each not in text]

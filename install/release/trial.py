@@ -52,10 +52,10 @@ class Trial:
 
     def python_model(self) -> str:
         """Run the first block of Python in README.md."""
-        found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-        if found is None:
+        match = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+        if match is None:
             raise FailedCheckError("README.md has no block of Python")
-        printed = self._run(str(self.bin / "python"), "-c", found[1]).strip()
+        printed = self._run(str(self.bin / "python"), "-c", match[1]).strip()
         return f"README.md's prints {printed}"
 
     def printed_command(self) -> str:
@@ -64,15 +64,15 @@ class Trial:
         done = subprocess.run(
             [command, "info"], env=self.environment, capture_output=True, text=True
         )
-        found = re.search(r"`(.*)`", done.stderr)
-        if done.returncode == 0 or found is None:
+        match = re.search(r"`(.*)`", done.stderr)
+        if done.returncode == 0 or match is None:
             raise FailedCheckError(f"`nnapi-shim info` without its packages says {done.stderr!r}")
         if not index.is_reachable():
-            raise NotCheckedError(f"pip reaches no index for: {found[1]}")
-        finished(["bash", "-c", found[1]], self.folder)
+            raise NotCheckedError(f"pip reaches no index for: {match[1]}")
+        finished(["bash", "-c", match[1]], self.folder)
         if "nnapi-cpu" not in self._run(command, "info"):
-            raise FailedCheckError(f"`nnapi-shim info` does not work after: {found[1]}")
-        return found[1].replace(str(self.folder), "...")
+            raise FailedCheckError(f"`nnapi-shim info` does not work after: {match[1]}")
+        return match[1].replace(str(self.folder), "...")
 
     def _run(self, *command: str, **variables: str) -> str:
         return finished(list(command), self.folder, {**self.environment, **variables})

@@ -1,6 +1,6 @@
 """The C ABI: one Python function per exported C function, and one place for result codes.
 
-`attach` is what the library calls when it starts (native/attach.c).
+The library calls `attach` when it starts (native/attach.c).
 """
 
 import gc

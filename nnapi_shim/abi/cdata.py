@@ -100,7 +100,7 @@ class Array:
 
 
 def _numbers(pointer_type: str, size: int, array: int, count: int) -> Any:
-    """`count` numbers of an array, read at once if they lie in one page."""
+    """`count` numbers of an array, read at once if they are within one page."""
     if array % PAGE_BYTES + count * size <= PAGE_BYTES:
         return ffi.unpack(cast(pointer_type, array), count) if count else ()
     return Array(pointer_type, size, array, count)

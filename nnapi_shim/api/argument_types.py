@@ -1,6 +1,7 @@
 """Checks of Python types; a wrong type raises a TypeError with the value and its type."""
 
 import operator
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,3 +49,12 @@ def number(what: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise wrong_type(what, value, "a number") from None
+
+
+def folder_and_token(cache: object) -> tuple[str, bytes]:
+    """A cache folder and the token of a model; raises TypeError for others."""
+    if isinstance(cache, tuple | list) and len(cache) == 2:
+        folder, token = cache
+        if isinstance(folder, str | os.PathLike) and isinstance(token, bytes):
+            return os.fspath(folder), token
+    raise wrong_type("cache", cache, "a folder and a token of 32 bytes, such as ('folder', token)")

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
 from nnapi_shim.api.argument import argument_of
-from nnapi_shim.api.argument_types import integer, wrong_type
+from nnapi_shim.api.argument_types import folder_and_token, integer, wrong_type
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.devices import Choice, Device, chosen, described
-from nnapi_shim.api.names import member, unknown
+from nnapi_shim.api.names import member, unique_names, unknown
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
 from nnapi_shim.api.types import Outputs
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
+from nnapi_shim.runtime.model import Model as RuntimeModel
 from nnapi_shim.units import count, duration
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Compilation:
             supports; BAD_STATE for an unfinished model.
         """
         source = require_model(model).runtime
-        self._options = {
-            "devices": None if devices is None else _names_of(devices),
+        self._options: dict[str, Any] = {
+            "devices": None if devices is None else [device.name for device in chosen(devices)],
             "preference": preference,
             "priority": priority,
             "timeout_ns": timeout_ns,
@@ -72,14 +73,7 @@ class Compilation:
         }
         self._kind = type(model)
         self._carried = model.carrying
-        drivers = None if devices is None else chosen(devices)
-        item = runtime.Compilation(source, drivers)
-        item.set_preference(member(ExecutionPreference, preference))
-        item.set_priority(member(Priority, priority))
-        if timeout_ns:
-            item.set_timeout(integer("timeout_ns", timeout_ns))
-        if cache is not None:
-            item.set_caching(*_folder_and_token(cache))
+        item = _created(source, **self._options)
         began = perf_counter()
         item.finish()
         self.compile_seconds = perf_counter() - began
@@ -382,31 +376,25 @@ def _compiled(
     return kind(model.restored(state, carried), **options)
 
 
-def _names_of(devices: Choice) -> list[str]:
-    """The names of the chosen devices."""
-    return [device.name for device in chosen(devices)]
-
-
-def _folder_and_token(cache: object) -> tuple[str, bytes]:
-    if isinstance(cache, tuple | list) and len(cache) == 2:
-        folder, token = cache
-        if isinstance(folder, str | os.PathLike) and isinstance(token, bytes):
-            return os.fspath(folder), token
-    raise wrong_type("cache", cache, "a folder and a token of 32 bytes, such as ('folder', token)")
+def _created(
+    model: RuntimeModel,
+    devices: list[str] | None,
+    preference: ExecutionPreference | str,
+    priority: Priority | str,
+    timeout_ns: int,
+    cache: object,
+) -> runtime.Compilation:
+    """A compilation of the runtime with these options, unfinished."""
+    item = runtime.Compilation(model, None if devices is None else chosen(devices))
+    item.set_preference(member(ExecutionPreference, preference))
+    item.set_priority(member(Priority, priority))
+    if timeout_ns:
+        item.set_timeout(integer("timeout_ns", timeout_ns))
+    if cache is not None:
+        item.set_caching(*folder_and_token(cache))
+    return item
 
 
 def _others(count: int, positions: Sequence[int]) -> list[int]:
     """The positions below `count` that are not in `positions`."""
     return [position for position in range(count) if position not in positions]
-
-
-_KEYWORDS = ("self", "out", "intermediates")
-
-
-def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
-    """A unique name for each argument; of inputs, one that is no keyword of `run`."""
-    keywords = _KEYWORDS if role == "input" else ()
-    return tuple(
-        name if name and names.count(name) == 1 and name not in keywords else f"{role}_{position}"
-        for position, name in enumerate(names)
-    )

@@ -1,13 +1,16 @@
-"""Names of enumeration members, such as `"TENSOR_FLOAT32"`, in place of the members."""
+"""Names of enumeration members in place of the members, names of arguments, similar names."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import TypeVar
 
 from nnapi_shim.errors import NnapiError, bad_data
 
 Member = TypeVar("Member", bound=IntEnum)
+
+KEYWORDS = ("self", "out", "intermediates")
+"""Parameters of `run`, which are no names of inputs."""
 
 
 def member(kind: type[Member], value: Member | str | int) -> Member:
@@ -48,6 +51,15 @@ def close_to(text: str, names: Iterable[str]) -> list[str]:
             return same
     by_letters = {_letters(name): name for name in names}
     return [by_letters[match] for match in get_close_matches(_letters(text), by_letters)]
+
+
+def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
+    """A unique name for each argument; of inputs, one that is no keyword of `run`."""
+    keywords = KEYWORDS if role == "input" else ()
+    return tuple(
+        name if name and names.count(name) == 1 and name not in keywords else f"{role}_{position}"
+        for position, name in enumerate(names)
+    )
 
 
 def _letters(name: str) -> str:

@@ -118,7 +118,6 @@ def graph(
     nnapi-shim graph model.tflite -o model.svg --diff nnapi-cpu,nnapi-reference
     """
     from nnapi_shim.cli.output import STDOUT, require_json
-    from nnapi_shim.errors import bad_data
     from nnapi_shim.formats.output_file import require_free, write_all
     from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.model_source import model_of, name_of
@@ -133,15 +132,9 @@ def graph(
     require_json(json, force)
     json_file = None if json in (None, STDOUT) else Path(str(json))
     files = [path for path in (output, json_file, node_data) if path is not None]
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise bad_data(
-            f"{output} has the suffix {output.suffix!r}; allowed are {', '.join(SUFFIXES)}",
-            "tool.graph.suffix",
-        )
+    _require_picture(output)
     for path in files:
         require_free(path, force)
-    if output is not None and output.suffix.lower() == ".png":
-        import PIL  # noqa: F401
     loaded = model_of(model)
     name = name_of(model)
     tolerance = Tolerance(absolute, relative, steps)
@@ -162,6 +155,21 @@ def graph(
         from nnapi_shim.pictures.explorer.server import serve
 
         serve(loaded, name, all_shades, port=port, opens=not no_open, tell=_tell)
+
+
+def _require_picture(output: Path | None) -> None:
+    """Check, before the measurement, that a picture of this suffix can be written."""
+    from nnapi_shim.errors import bad_data
+
+    if output is None:
+        return
+    if output.suffix.lower() not in SUFFIXES:
+        raise bad_data(
+            f"{output} has the suffix {output.suffix!r}; allowed are {', '.join(SUFFIXES)}",
+            "tool.graph.suffix",
+        )
+    if output.suffix.lower() == ".png":
+        import PIL  # noqa: F401
 
 
 def _contents(

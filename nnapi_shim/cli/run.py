@@ -167,18 +167,20 @@ def _show_classes(top: "Sequence[Class]") -> None:
 
 def _verdict(comparison: "Expected") -> str:
     """The comparison of an output with the expected values."""
-    found = comparison.difference
-    if found.problem:
-        return f"{comparison.name} is not as expected: {found.problem}"
-    if found.at is None:
+    difference = comparison.difference
+    if difference.problem:
+        return f"{comparison.name} is not as expected: {difference.problem}"
+    if difference.at is None:
         return f"{comparison.name} is as expected: all values are equal"
-    verdict = "is not as expected" if found.is_beyond else "is as expected, within the tolerance"
-    of = f" of {count(found.elements, 'value')}"
-    steps = f" ({count(found.steps, 'step')})" if found.steps is not None else ""
+    verdict = (
+        "is not as expected" if difference.is_beyond else "is as expected, within the tolerance"
+    )
+    of = f" of {count(difference.elements, 'value')}"
+    steps = f" ({count(difference.steps, 'step')})" if difference.steps is not None else ""
     return (
-        f"{comparison.name} {verdict}: {found.differing}{of} differ, by at most "
-        f"{number(found.largest, 3)}{steps}; most at {list(found.at)}: {found.a:.9g}, expected "
-        f"{found.b:.9g}"
+        f"{comparison.name} {verdict}: {difference.differing}{of} differ, by at most "
+        f"{number(difference.largest, 3)}{steps}; most at {list(difference.at)}: "
+        f"{difference.a:.9g}, expected {difference.b:.9g}"
     )
 
 

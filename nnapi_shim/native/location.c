@@ -6,7 +6,7 @@
  *   path=FOLDER    a folder for Python's module search path, relative to the library; the first
  *                  one holds the package nnapi_shim, the others what the package imports
  *   python=FILE    the libpython to use, relative to the library or not; without it, find_python.c
- *                  finds the Python of the environment that the package lies in
+ *                  finds the Python of the environment that contains the package
  *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
  *                  library and location file can be copied to a folder for libraries
  *   build=DIGEST   unused here: build_ffi.py uses it to decide about a rebuild
@@ -116,7 +116,7 @@ static void read_record(const char *name, struct record *record)
  * loading runs its code. */
 static bool is_other_half(const char *name)
 {
-    enum { KEPT = sizeof NN_BUILD - 1 }; /* the digest may lie in two parts */
+    enum { KEPT = sizeof NN_BUILD - 1 }; /* the digest may span two parts */
     char part[KEPT + 4096] = "";
     struct stat status;
     bool found = false;

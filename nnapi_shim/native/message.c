@@ -49,7 +49,7 @@ void nn_print(const char *line, size_t length)
     errno = saved;
 }
 
-/* Whether a word stands in NNAPI_SHIM_LOG. */
+/* Whether NNAPI_SHIM_LOG contains a word. */
 static bool log_has(const char *word)
 {
     const char *set = secure_getenv("NNAPI_SHIM_LOG");

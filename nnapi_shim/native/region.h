@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of a program as they lie in memory, and the regions into which a run divides them;
- * drivers/cpu/program/program.py says what the words mean.
+ * The steps of a program in memory, and the regions into which a run divides them;
+ * drivers/cpu/program/program.py documents the words.
  */
 #pragma once
 

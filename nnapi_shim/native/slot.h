@@ -27,7 +27,7 @@ enum {
     NN_SPIN_NS = 30000,    /* how long a worker looks for tickets, and a caller for the last report */
 };
 
-/* Tickets: first step, behind the last unit that is left, first unit that is left. */
+/* Tickets: the first step, the end of the remaining units, the first remaining unit. */
 enum { NN_UNIT_BITS = 20, NN_STEP_BITS = 64 - 2 * NN_UNIT_BITS, NN_MOST_UNITS = (1 << NN_UNIT_BITS) - 1 };
 
 /* Failures: tile, step within the region, code. The lowest is reported. */

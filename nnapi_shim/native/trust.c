@@ -40,7 +40,7 @@ static bool is_ours(const struct stat *status, const char *library)
         || (stat(library, &own) == 0 && status->st_uid == own.st_uid);
 }
 
-/* Whether a path lies in a folder, or is it. */
+/* Whether a path is a folder or within it. */
 static bool lies_in(const char *path, const char *folder)
 {
     const size_t length = strlen(folder);

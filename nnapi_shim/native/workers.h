@@ -4,7 +4,7 @@
 
 #include "slot.h"
 
-enum { NN_MOST_THREADS = 64 }; /* bits of a word; bit 0 and number 0 stand for the caller */
+enum { NN_MOST_THREADS = 64 }; /* bits of a word; bit 0 and number 0 are the caller */
 
 #pragma GCC visibility push(hidden)
 

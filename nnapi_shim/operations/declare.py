@@ -306,10 +306,8 @@ class Operation:
         """As `uses`, made anew."""
         for accepted in self.forms:
             inputs, outputs = accepted.inputs, self.outputs_of(accepted)
-            names = inputs.spread(count)
-            output_names = outputs.spread(
-                len(outputs.names) if output_count is None else output_count
-            )
+            wanted = len(outputs.names) if output_count is None else output_count
+            names, output_names = inputs.spread(count), outputs.spread(wanted)
             if names is None or output_names is None:
                 continue
             fixed_types = dict(
@@ -355,20 +353,14 @@ class Operation:
         indexes: as in BoundOperation.
         """
         named: dict[str, Any] = {}
-        repeated_input, repeated_output = match.repeated
-        for name, value in zip(match.input_names, inputs, strict=True):
-            if value is UNSET:
-                continue
-            if name == repeated_input:
-                named.setdefault(name, []).append(value)
-            else:
-                named[name] = value
-        for name, output in zip(match.output_names, outputs, strict=True):
-            if name == repeated_output:
-                named.setdefault(name, []).append(output)
-            else:
-                named[name] = output
         names = match.input_names
+        listed = (names, inputs), (match.output_names, outputs)
+        for (operands, values), repeated in zip(listed, match.repeated, strict=True):
+            for name, value in zip(operands, values, strict=True):
+                if name == repeated and value is not UNSET:
+                    named.setdefault(name, []).append(value)
+                elif value is not UNSET:
+                    named[name] = value
         sources = (
             {names[at]: operand(at) for at in match.value_positions if names[at] in self.values}
             if operand is not None and self.values
@@ -389,11 +381,8 @@ class Operation:
         return level
 
 
-class _Unset:
-    """Marks a value that is unknown while a model is built."""
-
-
-UNSET = _Unset()
+UNSET = object()
+"""Marks a value that is unknown while a model is built."""
 
 
 class Match(NamedTuple):

@@ -1,6 +1,6 @@
 """The cell of the LSTM operations: its operands by gate, and what must hold between them.
 
-Gates stand in the order GATES. The optional parts of a cell are chosen by what is not omitted:
+Gates have the order GATES. The optional parts of a cell are chosen by what is not omitted:
 coupled gates (CIFG: the input gate is 1 - the forget gate), peepholes, layer normalisation,
 projection.
 """
@@ -24,7 +24,7 @@ Gates = tuple[Any, ...]
 
 
 def _each(pattern: str, words: Sequence[str] = GATES) -> Callable[..., tuple[str, ...]]:
-    """The function that names an operand for each word, behind the prefix of a cell."""
+    """The function that names an operand for each word, after the prefix of a cell."""
 
     @cache
     def names(prefix: str = "") -> tuple[str, ...]:

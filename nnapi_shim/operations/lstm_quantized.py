@@ -107,7 +107,7 @@ def scales(op: BoundOperation) -> None:
     """The scales that are divided by are numbers other than 0; coupled gates have no use for that
     of the input gate.
 
-    The reference looks at none of them: it multiplies by what is negative, too.
+    The reference checks none of them: it also multiplies by negative scales.
     """
     gates = GATES[1:] if quantized_cell(op).is_coupled else GATES
     for name in (*[f"{gate}_intermediate_scale" for gate in gates], "hidden_state_scale"):
@@ -120,7 +120,7 @@ def scales(op: BoundOperation) -> None:
 
 def outputs_and_state(op: BoundOperation) -> list[tuple[float, int]]:
     """The cell state has the parameters of the one before; the reference does not compare the scale
-    of prev_output with what the outputs declare.
+    of prev_output with that of the output.
     """
     state, (first, _, last) = op.prev_cell_state, declared_or("prev_output")(op)
     return [first, (state.scale, state.zero_point), last]

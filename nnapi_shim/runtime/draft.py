@@ -15,7 +15,7 @@ from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
 _OWN_MAPPING = 1 << 16
-"""Values of fewer bytes lie in the heap; malloc maps blocks from 128 kB on."""
+"""Values of fewer bytes are in the heap; malloc maps blocks from 128 kB on."""
 
 _VALUE_ALIGNMENT = 64
 _IDENTIFY = "ANeuralNetworksModel_identifyInputsAndOutputs"

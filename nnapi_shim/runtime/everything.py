@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 
-import nnapi_shim
 from nnapi_shim.process import load_numpy
 from nnapi_shim.runtime.device_manager import devices
 
@@ -27,7 +26,7 @@ def load_everything() -> None:
     for name in LATER:
         import_module(name)
     for part in PARTS:
-        package = f"{nnapi_shim.__name__}.{part}"
+        package = f"nnapi_shim.{part}"
         _load(package, import_module(package).__path__)
     for device in devices():
         device.wait()

@@ -1,6 +1,6 @@
 """A partitioned model: its steps, and the data flow between them.
 
-Operands that pass between steps lie in memory of the run. Inputs and outputs of the model are used
+Operands that pass between steps are in memory of the run. Inputs and outputs of the model are used
 in place.
 """
 

@@ -111,7 +111,7 @@ def _resolve(
 
 
 def _refused_values_of(draft: Draft, item: hal.Operation) -> Iterator[NnapiError]:
-    """The error of one operation that follows from what is declared so far."""
+    """The error of one operation, as far as its declared operands show it."""
     indexes = {*item.inputs, *item.outputs}
     operands = {index: bound_operand(index, draft.operands[index]) for index in indexes}
 
@@ -251,8 +251,8 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
 
     Errors of computations are logged as warnings, and finish succeeds.
     """
-    found = (*_changed_values(model.draft), *model.draft.problems())
-    own = [model.named(error) for error in found]
+    problems = (*_changed_values(model.draft), *model.draft.problems())
+    own = [model.named(error) for error in problems]
     errors = [*model.refused, *own]
     if not errors:
         for error in refused_values(model.draft.build().own):

@@ -38,8 +38,8 @@ class OperandDiff:
     @property
     def is_unequal(self) -> bool:
         """Whether a difference was found."""
-        found = self.difference
-        return found is not None and bool(found.differing or found.problem)
+        difference = self.difference
+        return difference is not None and bool(difference.differing or difference.problem)
 
     @property
     def is_beyond(self) -> bool:

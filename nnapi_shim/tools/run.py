@@ -133,10 +133,17 @@ def run(
     compiled = perf_counter()
     arrays = read_or_made_up(compilation, inputs, picture, seed)
     ready = perf_counter()
-    results = compilation.run(*arrays)
+    computed = compilation.run(*arrays)
     ended = perf_counter()
-    outputs = results if isinstance(results, tuple) else (results,)
-    wanted = None if expect is None else read_outputs(compilation, expect)
+    outputs = computed if isinstance(computed, tuple) else (computed,)
+    results = list(zip(compilation.outputs, compilation.output_names, outputs, strict=True))
+    expected: tuple[Expected, ...] = ()
+    if expect is not None:
+        contents = read_outputs(compilation, expect)
+        expected = tuple(
+            Expected(name, _difference(array, content, argument, tolerance or Tolerance()))
+            for (argument, name, array), content in zip(results, contents, strict=True)
+        )
     return RunResult(
         name_of(source),
         devices,
@@ -149,24 +156,13 @@ def run(
         not inputs,
         tuple(
             _values(argument, name, array, best)
-            for argument, name, array, best in zip(
-                compilation.outputs,
-                compilation.output_names,
-                outputs,
-                classes(compilation.outputs, outputs, top, labels),
-                strict=True,
+            for (argument, name, array), best in zip(
+                results, classes(compilation.outputs, outputs, top, labels), strict=True
             )
         ),
         compiled - began,
         ended - ready,
-        ()
-        if wanted is None
-        else tuple(
-            Expected(name, _difference(array, other, argument, tolerance or Tolerance()))
-            for argument, name, array, other in zip(
-                compilation.outputs, compilation.output_names, outputs, wanted, strict=True
-            )
-        ),
+        expected,
     )
 
 

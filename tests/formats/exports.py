@@ -19,7 +19,7 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.graph.rule import Rule
 from nnapi_shim.formats.onnx.exporting.table import RULES as ONNX
 from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.hal.enums import OperandType as T

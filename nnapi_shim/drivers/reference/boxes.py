@@ -8,7 +8,7 @@ from nnapi_shim.operations.faults import box_reversed, index_outside
 
 
 def reals(operand: BoundOperand) -> Array:
-    """The numbers that an operand stands for, in float32."""
+    """The real values of an operand, in float32."""
     return real(operand).astype(np.float32)
 
 

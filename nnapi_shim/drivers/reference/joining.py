@@ -31,7 +31,7 @@ def tile(op: BoundOperation) -> list[Array]:
     """The input repeated multiples[i] times along dimension i."""
     value = op.input.value
     multiples = op.multiples[: value.ndim]
-    if 0 in multiples:  # numpy would make what the others ask for first
+    if 0 in multiples:  # numpy would allocate the other repetitions first
         return [np.empty(np.multiply(value.shape, multiples), value.dtype)]
     return [np.tile(value, multiples)]
 

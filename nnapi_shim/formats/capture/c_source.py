@@ -1,7 +1,7 @@
 """Writes a capture as a C program that needs the NNAPI headers and the C library."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from nnapi_shim.formats.capture.data import NO_FOLDER, Data
@@ -120,9 +120,8 @@ class C:
         if value.kind == "handles":
             kind = "device" if parameter.name == "devices" else "event"
             pointer = f"const {C_TYPES[kind]} *"
-            items = [self._handle(item, kind) for item in value.value]
-            before.append(f"{pointer}const {name}[] = {{{', '.join(items) or 'NULL'}}};")
-            return name
+            items = [self._handle(item, kind) for item in value.value] or ["NULL"]
+            return _array(f"{pointer}const {name}[]", name, items, before)
         if value.kind == "string":
             return (
                 f'"{NO_FOLDER}"'
@@ -130,29 +129,17 @@ class C:
                 else string_literal(value.value)
             )
         if value.kind == "token":
-            numbers = ", ".join(map(str, value.value))
-            before.append(f"static const uint8_t {name}[32] = {{{numbers}}};")
-            return name
+            return _array(f"static const uint8_t {name}[32]", name, map(str, value.value), before)
         if value.kind == "numbers":
-            numbers = ", ".join(map(str, value.value)) or "0"
-            before.append(f"static const uint32_t {name}[] = {{{numbers}}};")
-            return name
+            numbers = [str(number) for number in value.value] or ["0"]
+            return _array(f"static const uint32_t {name}[]", name, numbers, before)
         if value.kind == "data":
             return f"data + {data.locate(value.value)[0]}"
         if value.kind == "type":
             return self._type(name, value, before)
         if value.kind == "scales":
             dim, scales = value.value
-            scales_name = "NULL"
-            if scales is not None:
-                numbers = ", ".join(map(_real, scales)) or "0"
-                before.append(f"static const float {name}_scales[] = {{{numbers}}};")
-                scales_name = f"{name}_scales"
-            before.append(
-                f"const ANeuralNetworksSymmPerChannelQuantParams {name} = "
-                f"{{{dim}u, {len(scales or ())}u, {scales_name}}};"
-            )
-            return f"&{name}"
+            return _channel_quantization(name, dim, scales, before)
         if value.kind == "buffer":
             self._buffers.append(value.value)
             before.append(f"{_name(value.value)} = memory({value.of});")
@@ -293,3 +280,25 @@ def _real(value: float) -> str:
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
     return f"{value.hex()}f" if value else "0"
+
+
+def _array(declarator: str, name: str, items: Iterable[str], before: list[str]) -> str:
+    """Declare an array with these elements; returns its name."""
+    before.append(f"{declarator} = {{{', '.join(items)}}};")
+    return name
+
+
+def _channel_quantization(
+    name: str, channel_dim: int, scales: Sequence[float] | None, before: list[str]
+) -> str:
+    """Declare parameters of per-channel quantization; returns their address."""
+    scales_name = "NULL"
+    if scales is not None:
+        numbers = [_real(scale) for scale in scales] or ["0"]
+        scales_name = f"{name}_scales"
+        _array(f"static const float {scales_name}[]", scales_name, numbers, before)
+    before.append(
+        f"const ANeuralNetworksSymmPerChannelQuantParams {name} = "
+        f"{{{channel_dim}u, {len(scales or ())}u, {scales_name}}};"
+    )
+    return f"&{name}"

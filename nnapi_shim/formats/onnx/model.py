@@ -52,11 +52,11 @@ def sized(inputs: Sequence[Argument], shapes: Shapes, least: int = 1) -> Sizes:
 def _size(item: Argument, shapes: Shapes, least: int) -> tuple[int, ...]:
     name = item.name
     if name in shapes:
-        given = shapes[name]
-        sizes = tuple(given) if isinstance(given, list | tuple) else (given,)
+        value = shapes[name]
+        sizes = tuple(value) if isinstance(value, list | tuple) else (value,)
         if not all(type(size) is int and least <= size < 2**31 for size in sizes):
             raise bad_data(
-                f"shapes: input {name!r} is given {given!r}; sizes are integers from {least}",
+                f"shapes: input {name!r} is given {value!r}; sizes are integers from {least}",
                 "import.onnx.shapes.sizes",
             )
         if item.shape is not None and len(sizes) != len(item.shape):

@@ -111,9 +111,9 @@ class OnnxruntimePart:
 
     def run(self, values: dict[Any, Any]) -> None:
         """Compute the outputs of the part from `values`."""
-        given = {item.name: fed(item, values) for item in self._inputs}
+        feeds = {item.name: fed(item, values) for item in self._inputs}
         with _refusing(self._first):
-            results = self._session.run(list(self._part.outputs), given)
+            results = self._session.run(list(self._part.outputs), feeds)
         values.update(zip(self._part.outputs, results, strict=True))
 
     def reset(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.argument import Argument as Description
-from nnapi_shim.api.compilation import unique_names
+from nnapi_shim.api.names import unique_names
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.importing.allocation import Room
 from nnapi_shim.formats.importing.partial import PartialModel

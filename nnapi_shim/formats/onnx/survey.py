@@ -136,12 +136,12 @@ class Survey:
 
     def constants(self, names: Iterable[str]) -> dict[str, Value]:
         """Those of some values that are known at import."""
-        found = {name: value for name in names if (value := self.known(name)) is not None}
-        for name, value in found.items():
+        values = {name: value for name in names if (value := self.known(name)) is not None}
+        for name, value in values.items():
             array = value.array
             if array is not None and 0 in array.strides:  # it is larger than its memory
                 self.importing.room.take(array.nbytes, f"{name[:80]!r}")
-        return found
+        return values
 
     def _typed(self, node: Node) -> list[Argument]:
         """The outputs of a node, as ONNX Runtime infers them."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
-from nnapi_shim.api.compilation import unique_names
+from nnapi_shim.api.names import unique_names
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.importing.partial import PartialModel
 from nnapi_shim.formats.importing.parts import Part
@@ -21,8 +21,8 @@ def partial_model(file: File, graph: FileGraph, names: Names) -> PartialModel:
     """A graph in parts."""
 
     def named(indexes: Sequence[int], known: Mapping[int, str], what: str) -> Any:
-        given = [known.get(index) or graph.tensors[index].name for index in indexes]
-        return list(zip(indexes, unique_names(given, what), strict=True))
+        own_names = [known.get(index) or graph.tensors[index].name for index in indexes]
+        return list(zip(indexes, unique_names(own_names, what), strict=True))
 
     return PartialModel(
         Litert(file, graph),

@@ -8,7 +8,7 @@
 /* The folder's path. */
 const char* asset_folder_path(void);
 
-/* A manager that, as NULL does, stands for that folder; it lives for ever. */
+/* A manager for the same folder as NULL; it is never freed. */
 AAssetManager* asset_folder_of_setting(void);
 
 #endif /* NNAPI_SHIM_ASSET_FOLDER_H */

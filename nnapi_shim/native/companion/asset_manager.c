@@ -25,7 +25,7 @@
 
 _Static_assert(sizeof(off_t) == sizeof(int64_t), "off_t has 64 bits");
 
-/* A folder of -1 is the one that the environment names when it is used. */
+/* folder -1: the folder that the environment names at the time of use. */
 struct AAssetManager {
   int folder;
 };
@@ -67,13 +67,13 @@ AAssetManager* asset_folder_of_setting(void) {
   return &of_setting;
 }
 
-/* A descriptor of the manager's folder, to be closed by the caller; -1 with errno. */
+/* Returns a descriptor of the manager's folder, which the caller closes; -1 with errno. */
 static int folder_of(const AAssetManager* manager) {
   if (manager != NULL && manager->folder >= 0) return fcntl(manager->folder, F_DUPFD_CLOEXEC, 3);
   return open_folder(asset_folder_path());
 }
 
-/* Whether a name is absolute or has a part "..". */
+/* Whether a name is absolute or contains "..". */
 static int leads_out(const char* name) {
   if (name[0] == '/') return 1;
   for (const char* part = name; part != NULL;) {
@@ -118,7 +118,7 @@ static int open_beneath(int folder, const char* name, int flags) {
   do {
     fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
   } while (fd < 0 && (errno == EAGAIN || errno == EINTR));
-  /* EPERM comes from sandboxes that do not know the call. */
+  /* Sandboxes that do not know the call return EPERM. */
   if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
     fd = open_without_links(folder, name, flags | O_CLOEXEC);
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asset managers as Java's objects. */
+/* Asset managers as Java objects. */
 #pragma GCC visibility push(default)
 #include <android/asset_manager_jni.h>
 #include <nnapi_shim_jni.h>
@@ -18,7 +18,7 @@ jobject nnapi_shim_newJavaAssetManager(JNIEnv* env, AAssetManager* manager) {
   return java_new(env, JAVA_ASSET_MANAGER, type, 0, content);
 }
 
-/* The manager of a program that has no Java object to ask for one. */
+/* The asset manager of a program without Java objects. */
 static AAssetManager* without_java(void) {
   static atomic_flag is_told = ATOMIC_FLAG_INIT;
   if (!atomic_flag_test_and_set(&is_told)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays. What programs get of their elements is the elements themselves, never a copy. */
+/* Arrays. Programs get pointers to the elements themselves, never copies. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int is_valid_length(JNIEnv* env, jsize length) {
   return length >= 0;
 }
 
-/* Whether a part lies within; else an exception is pending. */
+/* Whether the range is within the array; if not, an exception is pending. */
 static int is_within(JNIEnv* env, const struct java_object* array, jsize start, jsize length) {
   int is_valid = start >= 0 && length >= 0 && (int64_t)start + length <= array->length;
   if (!is_valid) {
@@ -31,7 +31,7 @@ static jsize get_array_length(JNIEnv* env, jarray array) {
   return (jsize)object->length;
 }
 
-/* An array of primitives is of one type; its class says of which. */
+/* The class of an array of primitives names the element type. */
 static struct java_object* expect_array(jarray array, const char* type, const char* function) {
   struct java_object* object = java_expect(array, JAVA_PRIMITIVE_ARRAY, function);
   const char* given = object->type->content;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One exception per thread may be pending, until it is cleared. */
+/* A thread has at most one pending exception. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "java.h"
 #include "log_line.h"
 
-/* Takes over a reference. */
+/* Takes ownership of the reference. */
 static void set_thrown(JNIEnv* env, struct java_object* thrown) {
   struct java_env* thread = (struct java_env*)env;
   java_release(thread->thrown);

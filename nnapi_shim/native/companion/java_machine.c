@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in as a whole: its table of functions, and the environments of threads. */
+/* The substitute for a Java VM: its function table, and the environments of threads. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { LATER_FUNCTIONS = 8 };
 
-/* A program compiled for a newer Java finds functions behind those of version 1.6. */
+/* Programs compiled for a newer Java call functions after those of version 1.6. */
 static struct {
   struct JNINativeInterface functions;
   void (*later[LATER_FUNCTIONS])(void);

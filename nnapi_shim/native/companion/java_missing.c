@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function for each one of the table, which says that it is not there. */
+/* For each function of the table, one that reports that it is not implemented. */
 #include "java.h"
 
 static _Noreturn void missing(const char* name) {

@@ -19,7 +19,7 @@ static jclass get_object_class(JNIEnv* env, jobject object) {
   return java_local(env, class_of(java_expect_any(object, "GetObjectClass")));
 }
 
-/* Everything is an Object; nothing is known of other superclasses. */
+/* Every class extends Object; other superclasses are unknown. */
 static jboolean is_a(const struct java_object* type, const struct java_object* other) {
   return type == other || strcmp(other->content, object_class) == 0;
 }

@@ -70,7 +70,7 @@ void java_release(struct java_object* object) {
   free(object);
 }
 
-/* Takes over a reference, or NULL, as the beginning of a frame. */
+/* Starts a frame: takes ownership of a reference, or NULL. */
 static void add_local(struct java_env* env, struct java_object* object) {
   if (env->local_count == env->local_capacity) {
     size_t larger = env->local_capacity == 0 ? 16 : env->local_capacity * 2;
@@ -110,20 +110,20 @@ struct java_object* java_class(const char* name) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct java_object** classes;
   static size_t count;
-  struct java_object* found = NULL;
+  struct java_object* match = NULL;
   pthread_mutex_lock(&lock);
-  for (size_t i = 0; i < count && found == NULL; ++i) {
-    if (strcmp(classes[i]->content, name) == 0) found = classes[i];
+  for (size_t i = 0; i < count && match == NULL; ++i) {
+    if (strcmp(classes[i]->content, name) == 0) match = classes[i];
   }
-  if (found == NULL) {
+  if (match == NULL) {
     char* copy = strdup(name);
     struct java_object** larger = realloc(classes, (count + 1) * sizeof *classes);
     if (copy == NULL || larger == NULL) java_abort("memory", "no class %s can be had", name);
     classes = larger;
-    found = classes[count++] = make(JAVA_CLASS, NULL, 0, copy);
+    match = classes[count++] = make(JAVA_CLASS, NULL, 0, copy);
   }
   pthread_mutex_unlock(&lock);
-  return found;
+  return match;
 }
 
 static jint push_local_frame(JNIEnv* env, jint capacity) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings are UTF-16. Their bytes are Android's form of UTF-8: as the standard's, but the character
- * 0 is C0 80. What Java on a desktop writes for characters beyond 16 bits, two surrogates of three
- * bytes each, is understood, too.
+ * Strings are UTF-16. Their bytes are Android's variant of UTF-8: character 0 is C0 80. The desktop
+ * Java form of characters beyond 16 bits, two surrogates of three bytes each, is also accepted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ enum { REPLACEMENT = 0xFFFD, BYTES_PER_UNIT = 3 };
 static int is_high_surrogate(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
 static int is_low_surrogate(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
 
-/* The next character of a text; one byte that makes no sense counts as one. */
+/* The next character of a text; an invalid byte counts as one character. */
 static uint32_t next_character(const unsigned char** text) {
   const unsigned char* at = *text;
   int length = at[0] < 0x80 ? 1 : at[0] >> 5 == 0x06 ? 2 : at[0] >> 4 == 0x0E ? 3
@@ -56,7 +55,7 @@ static jstring new_string_utf(JNIEnv* env, const char* bytes) {
   return java_new(env, JAVA_STRING, java_class("java/lang/String"), length, units);
 }
 
-/* Writes the bytes of characters, without a zero, and returns their number. */
+/* Writes the bytes of characters, without a terminating zero, and returns their number. */
 static size_t encode(const jchar* units, size_t count, char* bytes) {
   char* to = bytes;
   for (size_t i = 0; i < count; ++i) {
@@ -118,7 +117,7 @@ static void release_string_chars(JNIEnv* env, jstring string, const jchar* chars
   }
 }
 
-/* The characters of a part; NULL, and an exception is pending, if it does not lie within. */
+/* The characters of a range; NULL and a pending exception if it exceeds the string. */
 static const jchar* part(
     JNIEnv* env, jstring string, jsize start, jsize length, const char* function) {
   const struct java_object* object = java_expect(string, JAVA_STRING, function);

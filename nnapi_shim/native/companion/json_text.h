@@ -9,7 +9,7 @@
 enum { JSON_BYTES_PER_BYTE = 6 };
 
 /*
- * Writes at most `limit` bytes of a text so that they can stand in a string, and a zero. No
+ * Writes at most `limit` bytes of a text, escaped for a JSON string, and a zero. No
  * character is cut in two; bytes that are no UTF-8 become the characters of Latin-1.
  */
 void json_text(char* to, const char* text, size_t limit);

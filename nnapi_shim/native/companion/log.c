@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Android's log on the standard error stream. errno is left as it was. */
+/* Android's log on the standard error stream. Preserves errno. */
 #pragma GCC visibility push(default)
 #include <android/log.h>
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A message is put together in memory and handed over with one write(), under the stream's own
- * lock, which also keeps a program's fprintf(stderr) apart and survives fork().
+ * A message is assembled in memory and written with one write() under the lock of the stream. The
+ * lock also excludes fprintf(stderr) of the program, and survives fork().
  */
 #include "../quiet_write.h"
 #include "log_line.h"
@@ -123,7 +123,7 @@ int log_write_formatted(int prio, const char* tag, const char* fmt, va_list ap) 
   } else {
     char* text = malloc((size_t)length + 1);
     if (text != NULL) vsnprintf(text, (size_t)length + 1, fmt, again);
-    /* Better cut off than lost. */
+    /* A truncated message is better than none. */
     result = log_write_lines(prio, tag, text != NULL ? text : on_stack);
     free(text);
   }

@@ -11,7 +11,7 @@
 /* Whether a message is shown; default_prio is the lowest that is if the environment names none. */
 int log_is_shown(int prio, int default_prio);
 
-/* Writes every line of a text behind the tag. Returns 1 or a negative errno. */
+/* Writes every line of a text after the tag. Returns 1 or a negative errno. */
 int log_write_lines(int prio, const char* tag, const char* text);
 
 /* Formats a text of any length and writes it as log_write_lines(). */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ASharedMemory over memfd_create(). A region is a memfd whose size is sealed, which is also how
- * one is recognized; taking away PROT_WRITE is one more seal, so that it holds for every process
- * that has the descriptor.
+ * ASharedMemory over memfd_create(). A region is a memfd whose size is sealed; the seal identifies
+ * a region. Removing PROT_WRITE adds a seal, so it applies to every process that has the descriptor.
  */
 #pragma GCC visibility push(default)
 #include <android/sharedmem.h>
@@ -23,7 +22,7 @@
 enum {
   SIZE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW,
   WRITE_SEALS = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE,
-  /* The kernel takes names of up to 249 bytes. */
+  /* The kernel accepts names of at most 249 bytes. */
   NAME_CAPACITY = 250
 };
 
@@ -72,6 +71,6 @@ int ASharedMemory_setProt(int fd, int prot) {
   if (unknown != 0 || !(prot & PROT_READ) || ((prot & PROT_WRITE) && !is_writable)) return fail(EINVAL);
   if ((prot & PROT_WRITE) || !is_writable) return 0;
   if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0) return 0;
-  /* Kernels before 5.1 know only the seal that also forbids writable mappings that exist. */
+  /* Kernels before 5.1 only have the seal that fails while a writable mapping exists. */
   return errno == EINVAL ? fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) : -1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System properties from settings. The table is made once, at the first call, and never freed: a
- * prop_info is valid for ever, and, as it holds all that is known of a property, in every library
- * that contains this file.
+ * System properties from settings. The first call builds the table, which is never freed: a
+ * prop_info stays valid. It contains the whole property, so it works in every library that contains
+ * this file.
  */
 #pragma GCC visibility push(default)
 #include <android/api-level.h>
@@ -26,7 +26,7 @@ struct prop_info {
 };
 
 static const char sdk[] = "ro.build.version.sdk";
-/* nnapi_shim/settings.py says the same. */
+/* nnapi_shim/settings.py has the same default. */
 static const char default_api[] = "34";
 
 #if defined(__aarch64__)
@@ -35,7 +35,7 @@ static const char default_api[] = "34";
 #define ABI "x86_64"
 #endif
 
-/* What most programs look at. */
+/* The properties that most programs read. */
 static const prop_info defaults[] = {
     {"ro.build.version.codename", "REL"},
     {"ro.hardware", "nnapi_shim"},
@@ -68,7 +68,7 @@ static prop_info* find(const char* name) {
   return NULL;
 }
 
-/* Cuts the first entry off a text: up to a comma, two of which stand for one within the entry. */
+/* Removes the first entry of a text, up to a comma; ",," is a comma within the entry. */
 static char* next_entry(char** text) {
   char* entry = *text;
   char* to = entry;
@@ -82,7 +82,7 @@ static char* next_entry(char** text) {
   return entry;
 }
 
-/* Takes what NNAPI_SHIM_PROPERTIES says; of a name that comes twice, the later value. */
+/* Adds the properties of NNAPI_SHIM_PROPERTIES; the last value of a name applies. */
 static void add_chosen(char* text) {
   while (text != NULL) {
     char* name = next_entry(&text);
@@ -134,7 +134,7 @@ static const char* chosen_api(void) {
   return default_api;
 }
 
-/* The version of Android with an API level, as people write it; "" before 5.0. */
+/* The Android version name of an API level, such as "12"; "" before 5.0. */
 static const char* release_of(int api) {
   static const char* const since_5_0[] = {
       "5.0", "5.1", "6.0", "7.0", "7.1", "8.0.0", "8.1.0", "9", "10", "11", "12", "12",

@@ -2,10 +2,10 @@
 /*
  * ATrace as trace events in JSON, in the form of an array: "[", one event a line, "]". Each event
  * is one write() to a file that is opened for appending, so lines of several threads stay whole,
- * and the file can be read after a crash, too: viewers do without the last bracket.
+ * and the file can also be read after a crash: viewers do not need the last bracket.
  *
- * This file is the only writer. What libneuralnetworks has to tell belongs into the same file, on the
- * same clock: through nnapi_shim_writeTrace().
+ * This file is the only writer. libneuralnetworks adds its events to the same file, on the same
+ * clock, with nnapi_shim_writeTrace().
  */
 #pragma GCC visibility push(default)
 #include <android/trace.h>
@@ -55,8 +55,8 @@ static void write_line(const char* line, size_t length, int next) {
 }
 
 /*
- * Writes one event. phase is the letter of the trace event format; name may be NULL; more is
- * further members of the event's object, each behind a comma.
+ * Writes one event. phase: the letter of the trace event format. name: may be NULL. more: further
+ * members of the event's object, each after a comma.
  */
 static void write_event(char phase, const char* name, const char* more) {
   struct timespec now;
@@ -74,7 +74,7 @@ static void write_event(char phase, const char* name, const char* more) {
 
 /* Closes the JSON array. */
 static void finish(void) {
-  /* The lock may have been taken over locked by a child, which writes nothing. */
+  /* A forked child, which writes nothing, may have inherited a locked lock. */
   if (atomic_load(&state) == ON) write_line("\n]\n", 3, OFF);
 }
 
@@ -93,16 +93,16 @@ static int expand(char* path, const char* setting) {
 
 #define BEGINNING "[\n{\"ph\":"
 
-/* Whether a file may be emptied: it is empty, an older trace, or none that is kept. */
+/* Whether a file may be truncated: it is empty, an older trace, or not a regular file. */
 static bool may_be_emptied(const char* path, int fd) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return true;
-  char found[sizeof BEGINNING - 1];
+  char beginning[sizeof BEGINNING - 1];
   const int reading = open(path, O_RDONLY | O_CLOEXEC);
   if (reading < 0) return false;
-  const ssize_t length = read(reading, found, sizeof found);
+  const ssize_t length = read(reading, beginning, sizeof beginning);
   close(reading);
-  return length == (ssize_t)sizeof found && memcmp(found, BEGINNING, sizeof found) == 0;
+  return length == (ssize_t)sizeof beginning && memcmp(beginning, BEGINNING, sizeof beginning) == 0;
 }
 
 static int refuse(int fd, const char** reason, const char* why) {
@@ -111,13 +111,13 @@ static int refuse(int fd, const char** reason, const char* why) {
   return -1;
 }
 
-/* Opens the file and makes it empty. Returns its descriptor, or -1 and the reason. */
+/* Opens and truncates the file. Returns its descriptor, or -1 and the reason. */
 static int open_trace(const char* setting, const char** reason) {
   char path[PATH_BYTES];
   if (!expand(path, setting)) return refuse(-1, reason, strerror(ENAMETOOLONG));
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) return refuse(fd, reason, strerror(errno));
-  if (fd <= STDERR_FILENO) { /* the program has closed these, and messages would go there */
+  if (fd <= STDERR_FILENO) { /* the program closed it; its messages would go into the trace */
     const int low = fd;
     fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close(low);
@@ -130,14 +130,14 @@ static int open_trace(const char* setting, const char** reason) {
   if (!may_be_emptied(path, fd)) {
     return refuse(fd, reason, "there is a file that is no trace; it is kept");
   }
-  /* Fails where there is nothing to empty, as in a pipe. */
+  /* Fails for files that cannot be truncated, such as a pipe. */
   if (ftruncate(fd, 0) != 0) errno = 0;
   return fd;
 }
 
-/* Begins the trace that the setting asks for. Returns the state that comes of it. */
+/* Starts the trace of the setting. Returns the new state. */
 static int begin(void) {
-  /* secure: no program with more rights than its user's writes where the user may not. */
+  /* secure: a program with raised privileges must not write where its user may not. */
   const char* setting = secure_getenv("NNAPI_SHIM_TRACE");
   if (setting == NULL || setting[0] == '\0') return OFF;
   const char* reason = NULL;
@@ -170,7 +170,7 @@ static bool start_and_tell(int now) {
   return atomic_load(&state) == ON;
 }
 
-/* All that a call costs without a trace: one load and one branch. */
+/* Without a trace, a call costs one load and one branch. */
 static inline bool is_enabled(void) {
   int now = atomic_load_explicit(&state, memory_order_relaxed);
   return __builtin_expect(now != OFF, 0) && start_and_tell(now);
@@ -179,8 +179,8 @@ static inline bool is_enabled(void) {
 bool ATrace_isEnabled(void) { return is_enabled(); }
 
 /*
- * For libneuralnetworks, which has this library's file written: events as they stand in it, each
- * behind a comma and a line end. Says whether a trace is written.
+ * For libneuralnetworks: appends formatted events, each after a comma and a line end. Returns
+ * whether a trace is being written.
  */
 __attribute__((visibility("default"))) int nnapi_shim_writeTrace(const char* events, size_t length);
 int nnapi_shim_writeTrace(const char* events, size_t length) {

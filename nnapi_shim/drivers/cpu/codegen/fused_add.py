@@ -1,4 +1,4 @@
-"""An ADD behind a matrix product as LLVM code: see lowering/fused_add.py.
+"""An ADD after a matrix product as LLVM code: see lowering/fused_add.py.
 
 Quantized sums are computed in float32; lanes in which rounding is ambiguous are recomputed in the
 integers of `add_quantized` in binary.py.

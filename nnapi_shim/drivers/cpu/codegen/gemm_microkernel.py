@@ -2,7 +2,7 @@
 
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
-The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
+The row that tap t reads for output m starts at base + table[t][m]; a negative entry is the
 row `zero`, the padding of an image. A panel is its head (bias, then the table of quantized kernels,
 see requantization.py, or the scales of int8 weights) and `taps * depth` rows of one word per
 column. Rows past the last repeat it: they compute and store the same values again. Every output is

@@ -139,7 +139,7 @@ class _Interleaver:
         ]
 
     def short_run(self, source: Any, target: Any) -> None:
-        """A run of fewer elements than lanes; behind it, words without meaning are written."""
+        """A run of fewer elements than lanes; undefined words are written after it."""
         builder, lanes, group = self.builder, self.lanes, self.tiling.group
         copy = builder.ptrtoint(builder.variable(ir.ArrayType(BYTE, group * lanes)), LONG)
         with builder.each(self.args["length"]) as i:

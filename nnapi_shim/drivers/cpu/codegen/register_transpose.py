@@ -99,7 +99,7 @@ def interleaved(element: Any, lanes: int, count: int) -> Emitter:
 def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
     """Of each `count` elements the first `lines` go to one line each, a step apart.
 
-    No element behind the last of them is read.
+    No element after the last one is read.
     """
     end = (lanes - 1) * count + lines
     loads = [(0, min(number * lanes, end - lanes)) for number in range(count)]
@@ -172,7 +172,7 @@ def copy_long(target, source, length):
     """Copy memory that does not overlap.
 
     Not the C library's memcpy where it is long: on some processors that falls to a fifth of its
-    speed when the target lies a few bytes behind the source, seen modulo 4096.
+    speed when the target is a few bytes after the source, modulo 4096.
     """
     if length < 128:
         copy_bytes(target, source, length)

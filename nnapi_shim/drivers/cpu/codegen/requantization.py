@@ -10,7 +10,7 @@ bits the error is less than 3/4 of a step, so that only a result of 0 or 1 steps
 may belong below it: such results are recomputed exactly in 64-bit integers. So are infinities and
 results outside of int32, which round to -2^31 or 0. Of random sums, one in 2^13 needs it.
 
-A table has for each of `width` columns, one array behind the other: float32 scale, the rounding
+A table has for each of `width` columns, one array after the other: float32 scale, the rounding
 addends for sums from 0 on and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
 """
 
@@ -232,7 +232,7 @@ def _multiply_exact(builder: Any, total: Any, mantissa: Any, exponent: Any) -> A
 
 
 def to_bytes(builder: Any, vectors: Sequence[Any], last: ByteOutput) -> Any:
-    """Vectors of steps plus zero point, one behind the other, as one vector of bytes."""
+    """Vectors of steps plus zero point, concatenated to one vector of bytes."""
     lanes = vectors[0].type.count
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]

@@ -77,8 +77,8 @@ class GraphLowering:
         """Key of an operation -> its steps."""
         self._kinds = Kinds(self.operands)
         self._seen: set[Any] = set()
-        """Types and declared operands of operations, and types that were repeated: only if one
-        comes again, keys are compared.
+        """Types and declared operands of operations, and types that were repeated; keys are only
+        compared if one of these is equal.
         """
         self.rewrites: Sequence[Rewrite] = ()
         """The changes that passes made to the steps."""

@@ -63,7 +63,7 @@ TILING_128 = Tiling(lanes=4, rows=4, few_rows=2, vectors=2, cache=128 << 10)
 class Tier(NamedTuple):
     """A set of instruction-set extensions that kernels are compiled for.
 
-    cpu, features: as LLVM names them; an empty cpu stands for the architecture's baseline.
+    cpu, features: as LLVM names them; an empty cpu is the baseline of the architecture.
     registers: number of vector registers.
     fused: a multiplication and an addition are one instruction.
     float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function

@@ -173,7 +173,7 @@ def lookup_b8(a, tile):
 
 @helper
 def number_of(byte, zero, lowest):
-    """What a byte of a quantized type stands for, less its zero point."""
+    """The stored number of a byte of a quantized type minus its zero point."""
     return ((byte - lowest) & 255) + lowest - zero
 
 

@@ -25,7 +25,7 @@ def term_of_first(first, second):
 
 @helper
 def term_of_second(first, second):
-    """The next term of a pair's second weight: what the first one's leaves room for."""
+    """The next term of a pair's second weight, within the range that the first term leaves."""
     term, first = min(max(second, -MOST), MOST - 1), min(max(first, -MOST), MOST - 1)
     if first > 0:
         return min(term, MOST - first)

@@ -35,7 +35,7 @@ prefetch_far = emits(types.void(types.int64))(lambda b, address: b.prefetch(addr
 
 @helper
 def inside(start, taps, dilation, size):
-    """First and end of the taps whose element start + tap * dilation lies in [0, size)."""
+    """First and end of the taps whose element start + tap * dilation is in [0, size)."""
     if dilation == 1:
         first = max(0, -start)
         return first, max(first, min(taps, size - start))
@@ -77,9 +77,9 @@ def depthwise(kind: str, element_bytes: int) -> None:
     """The kernel of an element type.
 
     Filter widths with variants of the micro-kernel compute FIXED pixels at once, also at borders.
-    Otherwise pixels whose filter columns all lie in the image go PIXELS at once, the rest one by
-    one. The 8-bit kernels, which serve only what depthwise_quantized.py has no room for, go one by
-    one.
+    Otherwise they compute PIXELS pixels at once if all filter columns are within the image, and the
+    rest one by one. The 8-bit kernels compute one by one; they only serve shapes that
+    depthwise_quantized.py has no room for.
     """
     run = pixels(TILING, kind)
     has_variants = kind == "f32"

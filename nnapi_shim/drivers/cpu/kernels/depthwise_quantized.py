@@ -131,7 +131,7 @@ def depthwise_interleaved(a, tile, deadline):
             w = min(segment, a.out_width - a.segment)
             column = w * a.stride_width - a.pad_left
             # The hardware prefetcher follows none of the several rows that are read in pieces:
-            # prefetch what the rows below read first.
+            # prefetch the first elements of the next rows.
             below = first_row + height * a.dilation_height * row_bytes + column * channels
             prefetch_rows(below, a.stride_height * together, row_bytes, a.columns * channels)
             panel = a.panels

@@ -47,7 +47,7 @@ def take(builder: Any, counter: Any, count: Any) -> Any:
 
 @kernel(DIGEST)
 def digest(a, tile):
-    """ranges: int64[2 * count], of each the number of the block behind it, and the address where
+    """ranges: int64[2 * count], for each the number of the block after it, and the address where
     its block 0 would lie; key: byte[BLOCK + 8 * (PASSES - 1)], output: uint64[blocks, PASSES],
     taken: int64[1], how many blocks threads have taken.
 

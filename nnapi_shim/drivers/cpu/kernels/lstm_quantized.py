@@ -26,7 +26,7 @@ from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CEL
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 MIDDLE = 1 << 15
-"""Where the result for 0 stands in a table."""
+"""The index of the result for 0 in a table."""
 
 
 def activation_table(name: str, function: Any, whole: int) -> None:

@@ -3,7 +3,7 @@
 input: [images, in_height, in_width, depth], output: [rows, out_width, depth] with out_height rows
 per image. A window is cut to the part that lies inside the image, row by row. A pass over the
 channels takes in three taps of a row at once, which keeps the traffic of the running result low;
-where taps are missing, something stands in for them that leaves the result alone.
+missing taps read a substitute that does not change the result.
 """
 
 import numpy as np

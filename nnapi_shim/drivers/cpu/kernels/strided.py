@@ -188,7 +188,7 @@ def deinterleave(size):
 
 
 def transpose(size):
-    """In squares; the last ones reach back. A matrix too narrow for them goes element by element.
+    """In squares, of which the last overlap others; a matrix narrower than a square: by elements.
 
     A strip is as wide as two lines of the cache, of the input and of the output.
     """

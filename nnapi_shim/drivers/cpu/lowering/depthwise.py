@@ -54,23 +54,9 @@ def depthwise(
     rows = window.batch * window.vertical.output
     tile_rows = _tile_rows(rows, window, channels)
     cut = blocks(conv, channels, tiling) if quantized else None
-    if cut is not None:
-        steps: list[Step] = []
-        if channels != window.in_depth:
-            pixels = window.batch * window.in_height * window.in_width
-            expanded, multiplier = Buffer(pixels * channels), channels // window.in_depth
-            steps = [_expand(source, expanded, pixels, window.in_depth, multiplier, channels, 1)]
-            source = expanded
-        return steps + lower_interleaved(conv, filter, source, target, tile_rows, cut, tiling)
-    least = tiling.lanes
-    if quantized:
-        least *= 2
-    elif tiling.masked:
-        least = 1
-    padded = max(channels, least)
+    padded = channels if cut is not None else max(channels, _least_channels(quantized, tiling))
     pixels = window.batch * window.in_height * window.in_width
-    outputs = window.batch * window.vertical.output * window.horizontal.output
-    steps = []
+    steps: list[Step] = []
     after: list[Step] = []
     if padded != window.in_depth:
         expanded = Buffer(pixels * padded * element_bytes)
@@ -79,6 +65,9 @@ def depthwise(
             _expand(source, expanded, pixels, window.in_depth, multiplier, padded, element_bytes)
         )
         source = expanded
+    if cut is not None:
+        return steps + lower_interleaved(conv, filter, source, target, tile_rows, cut, tiling)
+    outputs = window.batch * window.vertical.output * window.horizontal.output
     if padded != channels:
         wide = Buffer(outputs * padded * element_bytes)
         after.append(_expand(wide, target, outputs, padded, 1, channels, element_bytes))
@@ -116,6 +105,13 @@ def depthwise(
         )
     )
     return steps + after
+
+
+def _least_channels(quantized: bool, tiling: Tiling) -> int:
+    """The smallest number of channels of the micro-kernel; fewer are padded."""
+    if quantized:
+        return 2 * tiling.lanes
+    return 1 if tiling.masked else tiling.lanes
 
 
 def _tile_rows(rows: int, window: Window, channels: int) -> int:

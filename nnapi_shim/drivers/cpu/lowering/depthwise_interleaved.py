@@ -119,18 +119,9 @@ def lower_interleaved(
     if tiling.group == 4:
         flip, sum_zero = dot_zero(product.input, tiling)
         parts = int8_parts(filter.operand)
-    column_bytes = 4 * cut.slab
-    offsets = [
-        (word * cut.planes * cut.plane + cut.column(at, stride)) * column_bytes
-        for word in range(words)
-        for at in range(0, window.filter_width * conv.dilation_width, conv.dilation_width)
-    ] * parts
+    offsets = _tap_offsets(conv, cut, words) * parts
     columns, vector_offsets = _vector_offsets(conv, channels, cut, tiling)
-    rows_together = 1
-    if conv.dilation_height == 1:
-        # The padding of the interleaved words has room for further rows.
-        further_rows = words * tiling.group - window.filter_height
-        rows_together += min(further_rows // conv.stride_height, window.vertical.output - 1)
+    rows_together = _rows_together(conv, words * tiling.group)
     step = conv.stride_height
     width = BLOCK_VECTORS * tiling.lanes
     panels = -(-channels // cut.slab) * -(-cut.joined * cut.slab // width)
@@ -196,6 +187,23 @@ def lower_interleaved(
             **finish(product.activation, product.output),
         ),
     ]
+
+
+def _tap_offsets(conv: ConvolutionDescriptor, cut: Blocks, words: int) -> list[int]:
+    """Bytes from a column of interleaved words to those of each tap."""
+    return [
+        (word * cut.planes * cut.plane + cut.column(at, conv.stride_width)) * 4 * cut.slab
+        for word in range(words)
+        for at in range(0, conv.window.filter_width * conv.dilation_width, conv.dilation_width)
+    ]
+
+
+def _rows_together(conv: ConvolutionDescriptor, interleaved_rows: int) -> int:
+    """Output rows that one set of interleaved words serves: padding has room for further rows."""
+    if conv.dilation_height != 1:
+        return 1
+    further_rows = interleaved_rows - conv.window.filter_height
+    return 1 + min(further_rows // conv.stride_height, conv.window.vertical.output - 1)
 
 
 def _is_scattered(channels: int, slab: int, stride: int, planes: int, tiling: Tiling) -> bool:

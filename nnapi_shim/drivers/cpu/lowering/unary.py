@@ -1,5 +1,6 @@
 """ABS EXP FLOOR LOG NEG RSQRT SIN SQRT as steps."""
 
+from collections.abc import Callable
 from math import inf, sqrt
 from struct import pack
 
@@ -18,35 +19,25 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 SINE = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 
-def lower_abs(op: BoundOperation) -> list[Step]:
-    """Integers wrap."""
-    return [element_wise(MAP, f"abs_{op.variant}", op)]
+def _mapped(name: str) -> Callable[[BoundOperation], list[Step]]:
+    """The lowering to one element-wise step."""
+
+    def lower(op: BoundOperation) -> list[Step]:
+        """One step with the kernel of the operand type."""
+        return [element_wise(MAP, f"{name}_{op.variant}", op)]
+
+    return lower
 
 
-def lower_exp(op: BoundOperation) -> list[Step]:
-    """A polynomial approximation."""
-    return [element_wise(MAP, f"exp_{op.variant}", op)]
-
-
-def lower_floor(op: BoundOperation) -> list[Step]:
-    """One instruction."""
-    return [element_wise(MAP, f"floor_{op.variant}", op)]
-
-
-def lower_log(op: BoundOperation) -> list[Step]:
-    """A polynomial approximation."""
-    return [element_wise(MAP, f"log_{op.variant}", op)]
-
-
-def lower_neg(op: BoundOperation) -> list[Step]:
-    """Integers wrap."""
-    return [element_wise(MAP, f"neg_{op.variant}", op)]
+lower_abs, lower_neg = _mapped("abs"), _mapped("neg")
+lower_exp, lower_log = _mapped("exp"), _mapped("log")
+lower_floor, lower_sqrt = _mapped("floor"), _mapped("sqrt")
 
 
 def lower_rsqrt(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
     if op.variant in ("f32", "f16"):
-        return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
+        return _mapped("rsqrt")(op)
     table = byte_table(op.input.type, inverse_roots(op.input, op.output))
     return [translated(op, table)]
 
@@ -70,11 +61,6 @@ def inverse_roots(source: BoundOperand, target: BoundOperand) -> list[int]:
 def lower_sin(op: BoundOperation) -> list[Step]:
     """A polynomial approximation, and a table for the reduction of large arguments."""
     return [element_wise(SINE, f"sin_{op.variant}", op, table=_powers_over_pi())]
-
-
-def lower_sqrt(op: BoundOperation) -> list[Step]:
-    """One instruction."""
-    return [element_wise(MAP, f"sqrt_{op.variant}", op)]
 
 
 TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561

@@ -1,1 +1,1 @@
-"""The program of a prepared model as it lies in memory: steps, frames, threads."""
+"""The program of a prepared model in memory: steps, frames, threads."""

@@ -213,4 +213,4 @@ class StepsInOrder:
 
 
 patch = Struct("<3q").pack
-"""One patch, as `bind` reads it: the word, the slot of its address, what is added."""
+"""A patch, as `bind` reads it: the word, the slot of its address, the number to add."""

@@ -1,6 +1,7 @@
 """Decompositions of operations on boxes."""
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError
+from nnapi_shim.formats.graph.builder import ExportBuilder
+from nnapi_shim.formats.graph.rule import RefusedError
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.hal.enums import OperandType as T
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, known
+from nnapi_shim.formats.graph.builder import ExportBuilder
+from nnapi_shim.formats.graph.rule import RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.shapes import Window, window

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, complete, known
+from nnapi_shim.formats.graph.builder import ExportBuilder
+from nnapi_shim.formats.graph.rule import RefusedError, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.lstm_cell import GATES, STATES, Cell, cell
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, anything, row
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
+from nnapi_shim.formats.graph.rule import Rule, anything, row
 from nnapi_shim.formats.graph.tensor import Node, constant
 from nnapi_shim.formats.onnx.exporting.constants import emit_activated, raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import complete
 from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.rule import complete
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations import lstm_cell
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, anything, graph_inputs
+from nnapi_shim.formats.graph.rule import Rule, anything, graph_inputs
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.inner import Inner

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.rule import RefusedError, Rule, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import emit_activated, longs
 from nnapi_shim.formats.onnx.exporting.types import INT64

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import boxes
+from nnapi_shim.formats.graph.rule import RefusedError, Rule
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.convolution import on_image

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES
-from nnapi_shim.formats.graph.builder import Rule, anything, known, pad_value, row, same_parameters
 from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.rule import Rule, anything, known, pad_value, row, same_parameters
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs, raw
 from nnapi_shim.formats.onnx.exporting.types import INT64, code

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, anything, known, with_size
+from nnapi_shim.formats.graph.builder import with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
+from nnapi_shim.formats.graph.rule import Rule, anything, known
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.onnx.exporting import cells
 from nnapi_shim.formats.onnx.exporting.constants import longs

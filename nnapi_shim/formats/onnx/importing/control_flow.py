@@ -89,14 +89,14 @@ class Deeper:
 def _captured(graph: Importing, inner: Sequence[Graph]) -> list[str]:
     """The computed values around graphs that their nodes read."""
     names = dict.fromkeys(name for item in inner for name in free_names(item))
-    found = []
+    captured = []
     for name in names:
         item = graph.value(name)
         if item.operand is not None:
             if item.rank > 4:
                 raise reason(f"{name[:80]!r} has {item.rank} dimensions", "import.onnx.rank")
-            found.append(name)
-    return found
+            captured.append(name)
+    return captured
 
 
 def free_names(graph: Graph) -> Iterable[str]:
@@ -244,8 +244,8 @@ def call(graph: Importing, node: Node, function: Function) -> None:
     """Lower the nodes of a function in place of a node."""
     if any(isinstance(value, Graph) for value in node.attributes.values()):
         raise reason("it passes a graph to a function", "import.onnx.function.graph")
-    given = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
-    names = dict(zip(function.inputs, given, strict=False))
+    inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
+    names = dict(zip(function.inputs, inputs, strict=False))
     attributes = {**function.defaults, **node.attributes}
     results = lower_renamed(graph, function.nodes, names, function.outputs, attributes)
     give_names(graph, node, results)

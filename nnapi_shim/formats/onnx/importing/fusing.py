@@ -115,11 +115,11 @@ def _single(graph: Importing, item: Quantized) -> bool:
 
 def _quantized_product(graph: Importing, node: Node) -> bool:
     """Conv, MatMul and Gemm of dequantized bytes, as the operators on bytes."""
-    found = [graph.quantized.get(name) for name in node.inputs if name]
+    operands = [graph.quantized.get(name) for name in node.inputs if name]
     last = _quantizer(graph, node)
-    if last is None or not found or len(found) > 3 or any(item is None for item in found):
+    if last is None or not operands or len(operands) > 3 or any(item is None for item in operands):
         return False
-    x, weights, *bias = [item for item in found if item is not None]
+    x, weights, *bias = [item for item in operands if item is not None]
     if not _single(graph, x) or graph.array(weights.bytes) is None:
         return False
     if graph.value(weights.bytes).type not in BYTES:
@@ -203,11 +203,11 @@ def _gemm(
 
 def _quantized_pair(graph: Importing, node: Node) -> bool:
     """Add and Mul of dequantized bytes."""
-    found = [graph.quantized.get(name) for name in node.inputs]
+    sources = [graph.quantized.get(name) for name in node.inputs]
     last = _quantizer(graph, node)
-    if last is None or len(found) != 2:
+    if last is None or len(sources) != 2:
         return False
-    pair = [item for item in found if item is not None and _single(graph, item)]
+    pair = [item for item in sources if item is not None and _single(graph, item)]
     quantizer, between = last
     types = {graph.value(item.bytes).type for item in pair}
     type, output = quantized.result_of(graph, quantizer, 1)

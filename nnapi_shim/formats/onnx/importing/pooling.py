@@ -17,17 +17,17 @@ from nnapi_shim.formats.onnx.importing.value import BYTES, FLOATS
 
 def _window(node: Node, size: tuple[int, ...], name: str = "kernel_shape") -> Window:
     """The window; with ceil_mode it is moved beyond the end as often as it starts inside."""
-    found = window(node, tuple(node.attributes.get(name, ())), size)
-    if found.dilations != (1, 1):
+    pool = window(node, tuple(node.attributes.get(name, ())), size)
+    if pool.dilations != (1, 1):
         raise reason("NNAPI's pooling has no dilation", "import.onnx.pool.dilation")
     if not node.attributes.get("ceil_mode", 0) or node.attributes.get("auto_pad", "NOTSET") not in (
         "NOTSET",
         "VALID",
     ):
-        return found
-    pads = list(found.pads)
+        return pool
+    pads = list(pool.pads)
     for axis in (0, 1):
-        n, k, s = size[axis], found.kernel[axis], found.strides[axis]
+        n, k, s = size[axis], pool.kernel[axis], pool.strides[axis]
         before, after = pads[axis], pads[axis + 2]
         count = -(-(n + before + after - k) // s) + 1
         if (count - 1) * s >= n + before:
@@ -35,11 +35,11 @@ def _window(node: Node, size: tuple[int, ...], name: str = "kernel_shape") -> Wi
         pads[axis + 2] = max((count - 1) * s + k - n - before, 0)
         if (count - 1) * s + k < n + before:  # the last rows are left out
             pads[axis + 2] = 0
-    return found._replace(pads=(pads[0], pads[1], pads[2], pads[3]))
+    return pool._replace(pads=(pads[0], pads[1], pads[2], pads[3]))
 
 
-def _pooled(graph: Importing, x: Operand, kind: str, found: Window) -> Operand:
-    inputs: list[Any] = [x, *found.sides, *found.steps, *reversed(found.kernel), NONE]
+def _pooled(graph: Importing, x: Operand, kind: str, pool: Window) -> Operand:
+    inputs: list[Any] = [x, *pool.sides, *pool.steps, *reversed(pool.kernel), NONE]
     return graph.make(kind, inputs)
 
 
@@ -61,13 +61,13 @@ def _average_pool(graph: Importing, node: Node) -> None:
     """AveragePool; pads that are counted are zeros of the image."""
     item = graph.typed(node, *FLOATS)
     x = image_of(graph, node.inputs[0])
-    found = _window(node, x.dimensions[1:3])
-    if node.attributes.get("count_include_pad", 0) and any(found.pads):
+    pool = _window(node, x.dimensions[1:3])
+    if node.attributes.get("count_include_pad", 0) and any(pool.pads):
         own = window(node, tuple(node.attributes.get("kernel_shape", ())), x.dimensions[1:3]).pads
         x = _padded(graph, x, own)
-        rest = tuple(max(n - m, 0) for n, m in zip(found.pads, own, strict=True))
-        found = found._replace(pads=(rest[0], rest[1], rest[2], rest[3]))
-    result = _pooled(graph, x, "AVERAGE_POOL_2D", found)
+        rest = tuple(max(n - m, 0) for n, m in zip(pool.pads, own, strict=True))
+        pool = pool._replace(pads=(rest[0], rest[1], rest[2], rest[3]))
+    result = _pooled(graph, x, "AVERAGE_POOL_2D", pool)
     give_image(graph, node, result, item.type, item.rank)
 
 
@@ -96,11 +96,11 @@ def _lp_pool(graph: Importing, node: Node) -> None:
     if int(node.attributes.get("p", 2)) != 2 or item.type not in FLOATS:
         raise reason("p is not 2", "import.onnx.attribute")
     x = image_of(graph, node.inputs[0])
-    found = _window(node, x.dimensions[1:3])
-    if any(found.pads):
-        x = _padded(graph, x, found.pads)
-    pooled = _pooled(graph, x, "L2_POOL_2D", found._replace(pads=(0, 0, 0, 0)))
-    count = float(found.kernel[0] * found.kernel[1]) ** 0.5
+    pool = _window(node, x.dimensions[1:3])
+    if any(pool.pads):
+        x = _padded(graph, x, pool.pads)
+    pooled = _pooled(graph, x, "L2_POOL_2D", pool._replace(pads=(0, 0, 0, 0)))
+    count = float(pool.kernel[0] * pool.kernel[1]) ** 0.5
     give_image(graph, node, Math(graph).mul(pooled, count), item.type, item.rank)
 
 

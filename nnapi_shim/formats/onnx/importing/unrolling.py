@@ -51,10 +51,10 @@ class _Iterations:
                 f"its iterations, one after the other, are more than {MOST_NODES} operators",
                 "import.onnx.unrolled.size",
             )
-        given = [*before, *self._variables, *after]
-        if len(given) != len(body.inputs) or len(body.outputs) < self._last:
+        inputs = [*before, *self._variables, *after]
+        if len(inputs) != len(body.inputs) or len(body.outputs) < self._last:
             raise reason("its body has another number of variables", "import.onnx.loop.variables")
-        names = dict(zip((item.name for item in body.inputs), given, strict=True))
+        names = dict(zip((item.name for item in body.inputs), inputs, strict=True))
         for name, item in body.constants.items():
             names[name] = graph.fresh()
             graph.values[names[name]] = constant_value(names[name], item)

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule, known, row
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.rule import RefusedError, Rule, known, row
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
 from nnapi_shim.formats.tflite.exporting.types import type_code

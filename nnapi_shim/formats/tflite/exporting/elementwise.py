@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, Rule, anything, row
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
+from nnapi_shim.formats.graph.rule import Rule, anything, row
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, one_kind
 from nnapi_shim.formats.tflite.exporting.types import type_code

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import ExportBuilder, Rule, anything, pad_value, row
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.rule import Rule, anything, pad_value, row
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, one_kind
 from nnapi_shim.hal.enums import OperandType as T

@@ -2,18 +2,9 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import (
-    ExportBuilder,
-    Lower,
-    Native,
-    Rule,
-    in_float,
-    known,
-    last_axis,
-    row,
-    with_size,
-)
+from nnapi_shim.formats.graph.builder import ExportBuilder, with_size
 from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.rule import Lower, Native, Rule, in_float, known, last_axis, row
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, one_kind

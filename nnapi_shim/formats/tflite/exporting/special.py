@@ -4,14 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import (
-    ExportBuilder,
-    RefusedError,
-    Rule,
-    anything,
-    graph_inputs,
-)
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.expansion import boxes, recurrent
+from nnapi_shim.formats.graph.rule import RefusedError, Rule, anything, graph_inputs
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting import cells
 from nnapi_shim.formats.tflite.exporting.kinds import ints
