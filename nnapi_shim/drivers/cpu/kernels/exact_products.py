@@ -142,7 +142,7 @@ def exact_product(a, tile, deadline):
     return 0
 
 
+kernel(PACK_UNSIGNED)(pack_unsigned)
 if TILING.group == 4 and ISA.tier.byte_weights:
     kernel(PREPARE_DIGITS)(prepare_digits)
-    kernel(PACK_UNSIGNED)(pack_unsigned)
     kernel(EXACT_PRODUCT)(exact_product)
