@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                                  \
+#define CHECK(call) EXPECT(ANEURALNETWORKS_NO_ERROR, call)
+#define EXPECT(expected, call)                                                       \
   do {                                                                               \
-    int code = (call);                                                               \
-    if (code != ANEURALNETWORKS_NO_ERROR) {                                          \
-      fprintf(stderr, "%s:%d: result code %d from %s\n", __FILE__, __LINE__, code, #call); \
+    int returned = (call);                                                           \
+    if (returned != (expected)) {                                                    \
+      fprintf(stderr, "%s:%d: result code %d from %s\n", __FILE__, __LINE__, returned, #call); \
       exit(EXIT_FAILURE);                                                            \
     }                                                                                \
   } while (0)
@@ -55,14 +56,10 @@ static uint32_t run(
   const int code = ANeuralNetworksExecution_compute(execution);
 
   uint32_t rank = 0, result[2] = {0};
-  if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
-    CHECK(code);
-    CHECK(ANeuralNetworksExecution_getOutputOperandRank(execution, 0, &rank));
-    CHECK(ANeuralNetworksExecution_getOutputOperandDimensions(execution, 0, result));
-  } else { /* the getters return the same code, and write what is needed */
-    ANeuralNetworksExecution_getOutputOperandRank(execution, 0, &rank);
-    ANeuralNetworksExecution_getOutputOperandDimensions(execution, 0, result);
-  }
+  if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) CHECK(code);
+  /* If the output is too small, the getters return the same code, and write what is needed. */
+  EXPECT(code, ANeuralNetworksExecution_getOutputOperandRank(execution, 0, &rank));
+  EXPECT(code, ANeuralNetworksExecution_getOutputOperandDimensions(execution, 0, result));
   printf("room for %u rows: rank %u, %u x %u%s\n", room, rank, result[0], result[1],
          code == ANEURALNETWORKS_NO_ERROR ? "" : ", too small");
   ANeuralNetworksExecution_free(execution);

@@ -24,7 +24,7 @@ $(EXAMPLE_DIR)/basic: | $(LIB_DIR)/libandroid.so $(LIB_DIR)/liblog.so
 $(EXAMPLE_DIR)/%: c_examples/%.c c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
 	$(call SHORT,CC,$<)$(CC) $(EXAMPLE_FLAGS) -std=c99 -pthread -O2 $(EXAMPLE_WARNINGS) $(CFLAGS) -Iinclude -MMD -MP -MF $@.d -o $@ $< \
-		-L$(LIB_DIR) -lneuralnetworks -lm $(LDFLAGS)
+		-L$(LIB_DIR) -lneuralnetworks -lm $(LDFLAGS) -ldl
 
 $(EXAMPLE_DIR)/%: c_examples/%.cpp c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)

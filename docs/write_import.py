@@ -39,7 +39,10 @@ print(nnapi_shim.Compilation(model).outputs)
 | weights with a scale for each block of elements (blockwise INT4 and INT8) | yes | float32 \
 if the other input is float32; LiteRT quantizes that input to 8 bits first, so that its results \
 are coarser. Other kinds of `quantization.details` are refused |
-| weights in float16, quantized weights of operators on float32 | yes | unpacked to float32 |
+| weights in float16 | yes | unpacked to float32 |
+| quantized weights of operators on float32 | yes | float32; 65,536 \
+of FULLY_CONNECTED, LSTM and RNN or more \
+stay 8-bit, behind a DEQUANTIZE. LiteRT rounds the other input to 8 bits, NNAPI does not |
 | sparse constants, the input of DENSIFY | yes | stored densely, with the zeros |
 | quantized operators that NNAPI has only for floats; outputs with other scales than \
 NNAPI's | yes | between DEQUANTIZE and QUANTIZE: within one step of LiteRT's result |

@@ -34,6 +34,12 @@ const char* nnapi_shim_getLastError(void);
 const char* nnapi_shim_getVersion(void);
 
 /**
+ * Returns the API level of the phone that NNAPI_SHIM_PROFILE names, such as 29 for Android 10; 0
+ * without that setting, and for a profile that cannot be used. libandroid and liblog ask for it.
+ */
+int32_t nnapi_shim_getAndroidApiLevel(void);
+
+/**
  * Returns the best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3"
  * (AVX2, FMA, F16C), "v2" (x86-64-v2), "" for an older processor, "portable" on other
  * architectures.

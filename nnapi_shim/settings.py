@@ -268,6 +268,26 @@ TRACE = Setting(
     "calls, work of the runtime and the devices, each operation, and ATrace_* sections of the "
     "program; `%p` in the name is the process id; empty means no trace",
 )
+PROFILE = Setting(
+    "NNAPI_SHIM_PROFILE",
+    "",
+    "phone that this machine stands for: the name of a shipped profile, such as android-10-dsp, or "
+    "the path of a JSON file (docs/testing.md); empty means none. `nnapi-shim exec --profile` also "
+    "hides the functions of later Android versions",
+    is_early=True,
+)
+FAULTS = Setting(
+    "NNAPI_SHIM_FAULTS",
+    "",
+    "faults to inject into calls and devices, such as `function=Execution_compute nth=2 "
+    "code=DEAD_OBJECT` (docs/testing.md); empty means none",
+)
+CHECK = Setting(
+    "NNAPI_SHIM_CHECK",
+    "",
+    "checks for what works here, and fails or costs on a phone, such as `leaks min-level=3`, or "
+    "`all` (docs/testing.md); empty means none",
+)
 CAPTURE = Setting(
     "NNAPI_SHIM_CAPTURE",
     "",

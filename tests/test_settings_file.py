@@ -95,10 +95,10 @@ def test_a_program_with_raised_privileges_reads_no_file(file: Path, monkeypatch)
 
 
 def test_profiles(file: Path) -> None:
-    found = environment({"NNAPI_SHIM_LINT": "0"}, profile="debug")
+    found = environment({"NNAPI_SHIM_LINT": "0"}, settings_profile="debug")
     assert (found["NNAPI_SHIM_LINT"], found["NNAPI_SHIM_BREAK"]) == ("1", "1")
     with pytest.raises(NnapiError, match=r"no profile 'fast' in .*settings.conf.*there are debug"):
-        environment({}, profile="fast")
+        environment({}, settings_profile="fast")
 
 
 def test_c_programs(file: Path) -> None:

@@ -11,7 +11,7 @@ from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata, fast_path
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.hints import Any
-from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
+from nnapi_shim.settings import BREAK, CAPTURE, CHECK, FAULTS, PROFILE, TRACE, ignore_environment
 from nnapi_shim.signals import defer_while_importing
 
 NOUNS = (
@@ -37,6 +37,7 @@ def attach(
     store_error: int,
     print_line: int,
     fast_path_table: int,
+    levels: int,
     is_privileged: int,
     is_ours: int,
 ) -> int:
@@ -46,6 +47,7 @@ def attach(
     store_error: address of the function that stores a thread's last error.
     print_line: address of the function that writes a line to stderr.
     fast_path_table: address of `struct nn_fast_path`.
+    levels: address of `struct nn_levels`, which keeps its values without a phone profile.
     is_privileged: whether the program is setuid, setgid or has capabilities.
     is_ours: whether the library started this interpreter.
     Returns the address of the table of C functions.
@@ -66,7 +68,11 @@ def attach(
     cdata.use(module.ffi)
     for noun in NOUNS:
         import_module(f"{__name__}.{noun}")
-    if CAPTURE.get() or TRACE.get():
+    if PROFILE.get():
+        from nnapi_shim.abi import phone
+
+        phone.begin(levels)
+    if CAPTURE.get() or TRACE.get() or FAULTS.get() or CHECK.get():
         _watch()
     else:
         fast_path.use(fast_path_table)
@@ -79,9 +85,17 @@ def attach(
 
 
 def _watch() -> None:
-    """Wrap the functions in those that record and trace calls."""
+    """Wrap the functions in those that inject faults, check, trace and record calls."""
     from nnapi_shim.abi.instrumentation import watch_all
 
+    if FAULTS.get():
+        from nnapi_shim.abi import faults
+
+        faults.begin()
+    if CHECK.get():
+        from nnapi_shim.abi import checks
+
+        checks.begin()
     if TRACE.get():
         from nnapi_shim.abi.traced import tracer
 

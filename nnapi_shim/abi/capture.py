@@ -18,11 +18,12 @@ from nnapi_shim.abi import decoding
 from nnapi_shim.abi.instrumentation import Watcher, code_of
 from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import RUNTIME_LEVEL, OperationType
+from nnapi_shim.hal.enums import RUNTIME_LEVEL, FeatureLevel, OperationType
+from nnapi_shim.hal.levels import feature_level
 from nnapi_shim.hints import Any
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
-from nnapi_shim.settings import CAPTURE, SETTINGS
+from nnapi_shim.settings import CAPTURE, PROFILE, SETTINGS
 from nnapi_shim.version import __version__
 
 IN_LINE = 64
@@ -156,7 +157,7 @@ class Recorder:
             "format": container.FORMAT,
             "version": container.VERSION,
             "library": __version__,
-            "featureLevel": int(RUNTIME_LEVEL),
+            "featureLevel": int(_runtime_level()),
             "devices": [
                 {
                     "name": device.name,
@@ -214,6 +215,15 @@ class Recorder:
 
 def _named(parameters: tuple[Parameter, ...], arguments: tuple[Any, ...]) -> dict[str, Any]:
     return {parameter.name: value for parameter, value in zip(parameters, arguments, strict=True)}
+
+
+def _runtime_level() -> FeatureLevel:
+    """The feature level that the library reports."""
+    if not PROFILE.get():
+        return RUNTIME_LEVEL
+    from nnapi_shim.phones.current import current
+
+    return feature_level(current().level)
 
 
 def _program() -> list[str]:

@@ -19,6 +19,7 @@ from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
 from nnapi_shim.cli.plain import version_text
 from nnapi_shim.cli.profile import profile
+from nnapi_shim.cli.profiles import profiles
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
 from nnapi_shim.cli.unused import require_used
@@ -35,6 +36,7 @@ COMMANDS = (
     convert,
     exec_,
     replay,
+    profiles,
     config,
 )
 """The commands, in the order of the help text."""

@@ -1,11 +1,16 @@
 """`nnapi-shim exec`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nnapi_shim.cli import completion
 from nnapi_shim.cli.arguments import Force
+from nnapi_shim.cli.output import AsJson, present, progress, require_json, write, write_table
+from nnapi_shim.units import count
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.sweep import Sweep
 
 EXIT_CODES = {"tool.exec.not-found": 127, "tool.exec.not-executable": 126}
 """Rule -> exit code, as in a shell."""
@@ -41,12 +46,56 @@ def exec_(
             help="Log level: silent, error, warning, debug; json.",
         ),
     ] = None,
-    profile: Annotated[
+    settings_profile: Annotated[
         str | None,
         typer.Option(
             "--settings", metavar="PROFILE", help="Profile of the settings file (docs/settings.md)."
         ),
     ] = None,
+    phone: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME|FILE.json",
+            help="Phone on which the program seems to run (docs/testing.md).",
+        ),
+    ] = None,
+    faults: Annotated[
+        str | None,
+        typer.Option(metavar="RULES", help="Let calls and devices fail (docs/testing.md)."),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHECKS",
+            help="Report what fails or costs on a phone: all, or some of leaks, compile-again, "
+            "reuse, alignment, min-level=N; exit code 1 if there is anything.",
+        ),
+    ] = None,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep",
+            help="Run it once for each of its calls, with that call failing; exit code 1 if the "
+            "program handles a failure wrongly.",
+        ),
+    ] = False,
+    junit: Annotated[
+        str | None, typer.Option(metavar="FILE.xml", help="With --sweep: write JUnit XML, too.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=0, help="With --sweep: runs at a time; 0: as many as processors.")
+    ] = 0,
+    limit: Annotated[
+        float,
+        typer.Option(
+            min=0, help="With --sweep: time limit of a run in s; 0: ten times a run, at least 10."
+        ),
+    ] = 0,
+    calls: Annotated[
+        int, typer.Option(min=1, help="With --sweep: how many calls of each function fail.")
+    ] = 5,
+    as_json: AsJson = None,
     force: Force = False,
 ) -> None:
     """Run an unmodified C program with this library; exit code and signals are the program's.
@@ -69,13 +118,89 @@ def exec_(
         lint=lint,
         device=device or (),
         log=log,
-        profile=profile,
+        settings_profile=settings_profile,
+        phone=phone,
+        faults=faults,
         overwrite=force,
     )
     try:
+        if sweep:
+            if faults or trace or capture or check:
+                raise typer.BadParameter(
+                    "--sweep goes without --faults, --check, --trace and --capture"
+                )
+            _sweep(command, variables, junit, jobs, limit, calls, as_json, force)
+            return
+        if check is not None:
+            _check(command, variables, check)
+            return
         execute(command, variables)
     except NnapiError as error:
         if error.rule not in EXIT_CODES:
             raise
         print_error(error.message)
         raise typer.Exit(EXIT_CODES[error.rule]) from None
+
+
+FINDINGS = 1
+"""Exit code of a sweep, or of checks, with findings."""
+
+
+def _check(command: list[str], variables: dict[str, str], checks: str) -> None:
+    """Run a program with checks, which it reports itself; end with its exit code, or FINDINGS."""
+    from nnapi_shim.tools.checked_run import run_checked
+
+    report = run_checked(command, variables, checks)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
+    if report.findings:
+        raise typer.Exit(FINDINGS)
+
+
+def _sweep(
+    command: list[str],
+    variables: dict[str, str],
+    junit: str | None,
+    jobs: int,
+    limit: float,
+    calls: int,
+    as_json: str | None,
+    force: bool,
+) -> None:
+    """Sweep a program and print the findings."""
+    from nnapi_shim.formats import output_file
+    from nnapi_shim.tools import sweep as tool
+
+    require_json(as_json, force)
+    if junit is not None:
+        output_file.require_free(junit, force)
+    with progress() as tell:
+        report = tool.sweep(
+            command, variables, jobs=jobs, limit_s=limit, most_calls=calls, progress=tell
+        )
+    if junit is not None:
+        output_file.write(junit, tool.junit(report).encode(), force)
+    present(report, as_json, force, _show)
+    if report.findings:
+        raise typer.Exit(FINDINGS)
+
+
+def _show(report: "Sweep") -> None:
+    if report.findings:
+        rows = [
+            (run.outcome, run.function, run.call, run.code, run.details) for run in report.findings
+        ]
+        write_table(("finding", "function", ">call", "code", "details"), rows)
+        write(f"repeat one: nnapi-shim exec --faults '{report.findings[0].faults}' -- ...")
+    outcomes = [run.outcome for run in report.runs]
+    parts = [f"{outcomes.count(each)} {each}" for each in dict.fromkeys(sorted(outcomes))]
+    write(f"{count(len(report.runs), 'run')}: {', '.join(parts)}")
+    if report.alive:
+        kept = ", ".join(f"{number} {kind}" for kind, number in report.alive.items())
+        write(f"without a fault the program does not free: {kept}")
+    if report.skipped:
+        write(
+            f"{count(report.skipped, 'call')} did not fail; --calls sets how many of a function do"
+        )
+    if not report.compares_output:
+        write("stdout differs from run to run, so wrong output was not looked for")

@@ -119,6 +119,14 @@ RULES = (
         "with --to-c or --to-python",
         lambda c: c.has("--to-c", "--to-python"),
     ),
+    Rule(
+        "exec",
+        "--junit --jobs --limit --calls --json",
+        "without --sweep",
+        lambda c: not c.has("--sweep"),
+    ),
+    Rule("profiles", "--from --output", "without new", lambda c: c["action"] != "new"),
+    Rule("profiles", "--json", "on new", lambda c: c["action"] == "new"),
     Rule("config", "", "with --json, which has all", lambda c: c.has("--json"), "--json --force"),
 )
 

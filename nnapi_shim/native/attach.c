@@ -40,8 +40,8 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, fast_path, is_privileged, is_ours): the address of the
- * table of functions of the module. */
+/* nnapi_shim.abi.attach(file, store_error, print, fast_path, levels, is_privileged,
+ * is_ours): the address of the table of functions of the module. */
 static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
@@ -49,9 +49,9 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
+        abi, "attach", "sKKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
         (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_fast_path,
-        getauxval(AT_SECURE) != 0, is_ours);
+        (unsigned long long)(uintptr_t)&nn_levels, getauxval(AT_SECURE) != 0, is_ours);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");

@@ -82,6 +82,13 @@ struct nn_fast_path {
 };
 extern const struct nn_fast_path nn_fast_path;
 
+/* The levels that the library reports; abi/phone.py writes those of a profile. */
+struct nn_levels {
+    int64_t feature_level;
+    int64_t api_level; /* 0 without a profile */
+};
+extern struct nn_levels nn_levels;
+
 bool nn_is_importing(void); /* whether another thread imports a module; needs the GIL */
 
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */

@@ -10,7 +10,7 @@ from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hints import Any
-from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
+from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES, FAULTS, PROFILE
 
 _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
@@ -92,15 +92,43 @@ def register_driver(
         _registered[name] = Found(name, "register_driver", "nothing", lambda: device)
 
 
+def _candidates() -> tuple[list[Found], list[Found]]:
+    """All devices that there are: of others, and of this library or the phone profile."""
+    others = [*_registered.values()]
+    if PROFILE.get():
+        from nnapi_shim.phones.current import devices as of_profile
+
+        built_in = of_profile()
+    else:
+        others += found_devices()
+        built_in = built_in_devices()
+    if FAULTS.get():
+        others, built_in = _with_faults(others), _with_faults(built_in)
+    return others, built_in
+
+
+def _with_faults(devices: list[Found]) -> list[Found]:
+    """Devices with the faults of NNAPI_SHIM_FAULTS; raises BAD_DATA for invalid rules."""
+    from nnapi_shim.phones.fault_device import faulty
+    from nnapi_shim.phones.fault_injector import injector
+
+    made = injector()
+    if not any(rule.place for rule in made.rules.rules):
+        return devices
+    return [faulty(entry, made) for entry in devices]
+
+
 def _enabled() -> list[IDevice]:
     matches = _matching(ENABLED_DEVICES.get())
+    others, built_in = _candidates()
     if CPU_ONLY.get() == "1":
-        return [entry.load() for entry in built_in_devices()[-1:] if matches(entry.name)]
+        return [entry.load() for entry in built_in[-1:] if matches(entry.name)]
+    taken = {entry.name for entry in built_in}
     listed: dict[str, IDevice] = {}
-    for entry in (*_registered.values(), *found_devices()):
+    for entry in others:
         if not matches(entry.name):
             continue
-        if entry.name in listed or is_built_in(entry.name):
+        if entry.name in listed or entry.name in taken or is_built_in(entry.name):
             log.error(
                 f"{entry.origin}: there is a device {entry.name} already; this one is left out"
             )
@@ -109,7 +137,7 @@ def _enabled() -> list[IDevice]:
             listed[entry.name] = _loaded(entry)
         except NnapiError as error:
             log.error(f"{entry.origin}: {entry.name} is left out: {error.message}")
-    own = [entry.load() for entry in built_in_devices() if matches(entry.name)]
+    own = [entry.load() for entry in built_in if matches(entry.name)]
     if vlog.enabled("manager"):
         described = [
             f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)
@@ -147,7 +175,8 @@ def _matching(pattern: str) -> Callable[[str], Any]:
 def left_out() -> dict[str, str]:
     """The devices that are not listed: name -> reason."""
     listed = {device.name for device in devices()}
-    names = [entry.name for entry in (*_registered.values(), *found_devices(), *built_in_devices())]
+    others, built_in = _candidates()
+    names = [entry.name for entry in (*others, *built_in)]
     pattern = ENABLED_DEVICES.get()
     matches = _matching(pattern)
     reasons: dict[str, str] = {}

@@ -79,6 +79,9 @@ class Draft:
 
     # Rules
 
+    def check_operand(self, index: int, operand: DraftOperand) -> None:
+        """Check an operand that is to be added; `operand_type.checked_type` has the rules."""
+
     def check_operation(self, item: hal.Operation) -> None:
         """Match the declaration and run its rules on the known dimensions; raises BAD_DATA."""
         if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:

@@ -62,6 +62,11 @@ class Execution(Preparation):
         if is_mine:
             self._end()
 
+    def fail_run(self) -> None:
+        """A run that fails without being begun, for an injected fault."""
+        if not self._begin(get_ident()):
+            self._end()
+
     def publish(self, publisher: Publisher) -> None:
         """Publish it for the fast path, if it has run and another run needs no checks."""
         if not self._reusable:

@@ -20,7 +20,7 @@ from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.naming import function_of, named
 from nnapi_shim.runtime.operand_type import checked_type
 from nnapi_shim.runtime.referenced import Part, joined
-from nnapi_shim.settings import LINT
+from nnapi_shim.settings import LINT, PROFILE
 
 L = OperandLifeTime
 _OEM_SCALAR = OperandType.OEM_SCALAR  # faster than attribute access on the enum
@@ -62,7 +62,7 @@ class Model:
 
     def __init__(self) -> None:
         self.state = "building"
-        self.draft = Draft()
+        self.draft = _draft()
         self.operand_names: dict[int, str] = {}
         """Names of operands, by index."""
         self.goes_on = LINT.get() == "1"
@@ -113,7 +113,9 @@ class Model:
             kind, sizes = checked_type(code, dimensions, rank, scale, zero_point)
         except NnapiError as error:
             raise error.at(Place("operand", index)) from None
-        self.draft.operands.append(DraftOperand(kind, sizes, scale, zero_point))
+        operand = DraftOperand(kind, sizes, scale, zero_point)
+        self.draft.check_operand(index, operand)
+        self.draft.operands.append(operand)
         return index
 
     def _operand(self, index: int) -> DraftOperand:
@@ -379,6 +381,22 @@ class Model:
         self.state = "finished"
         if vlog.enabled("model"):
             vlog.write("model", f"a model is finished: {_summary(part.own.main)}")
+
+
+_draft_class: list[type[Draft]] = []
+"""The class of drafts of this process, once the first model is made."""
+
+
+def _draft() -> Draft:
+    """An empty draft: with a phone profile one that has its limits, or raises BAD_DATA."""
+    if not _draft_class:
+        if PROFILE.get():
+            from nnapi_shim.runtime.phone import DraftOfPhone
+
+            _draft_class.append(DraftOfPhone)
+        else:
+            _draft_class.append(Draft)
+    return _draft_class[0]()
 
 
 def _summary(graph: hal.Subgraph) -> str:

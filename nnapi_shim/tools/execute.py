@@ -27,7 +27,9 @@ def environment(
     lint: bool = False,
     device: Sequence[str] = (),
     log: str | None = None,
-    profile: str | None = None,
+    settings_profile: str | None = None,
+    phone: str | None = None,
+    faults: str | None = None,
     overwrite: bool = False,
 ) -> dict[str, str]:
     """`variables` with the settings with which a program loads libneuralnetworks.so and companions.
@@ -35,16 +37,20 @@ def environment(
     trace, capture: output files; `%p` in a name is replaced with the process id.
     lint: whether model building continues after an error. device: regular expressions; a device
     name must match one of them. log: log level and format, such as `debug,json`.
-    profile: name of a profile of the settings file, whose settings go before `variables`.
+    settings_profile: name of a profile of the settings file, whose settings go before `variables`.
+    phone: name or path of a phone profile; functions of later Android versions are hidden.
+    faults: rules of NNAPI_SHIM_FAULTS.
     overwrite: whether existing files may be replaced.
 
     Raises BAD_DATA for an invalid value, FileNotFoundError if the library is not built.
     """
     result = dict(variables)
-    if profile is not None:
-        result |= _profile(profile)
-    old_path = result.get(_SEARCH)
-    result[_SEARCH] = get_library_dir() + (f":{old_path}" if old_path else "")
+    if settings_profile is not None:
+        result |= _profile(settings_profile)
+    folders = [get_library_dir()]
+    if phone is not None:
+        folders = [*_of_phone(phone, result), *folders]
+    result[_SEARCH] = ":".join([*folders, *filter(None, [result.get(_SEARCH)])])
     for setting, file in ((settings.TRACE, trace), (settings.CAPTURE, capture)):
         if file is None:
             continue
@@ -63,6 +69,11 @@ def environment(
             raise bad_data(message, "tool.exec.device-pattern") from None
     if device:
         result[settings.ENABLED_DEVICES.name] = "|".join(device)
+    if faults is not None:
+        from nnapi_shim.phones.fault_rules import parsed
+
+        parsed(faults)
+        result[settings.FAULTS.name] = faults
     if log is not None:
         allowed = (*LEVELS, JSON)
         for word in log.replace(",", " ").split():
@@ -71,6 +82,22 @@ def environment(
                 raise bad_data(message, "tool.exec.log-level")
         result[settings.LOG.name] = log
     return result
+
+
+def _of_phone(name: str, variables: dict[str, str]) -> list[str]:
+    """Set what a phone profile needs; the folders of libraries that come before all others.
+
+    Raises BAD_DATA for a profile that cannot be used.
+    """
+    from nnapi_shim.phones.files import path_of, read
+    from nnapi_shim.tools.phone_library import folder_for
+
+    api_level = read(name).api_level
+    is_path = path_of(name) == name
+    variables[settings.PROFILE.name] = str(Path(name).absolute()) if is_path else name
+    variables["LD_BIND_NOW"] = "1"  # as on Android: a missing function is found at the start
+    folder = folder_for(api_level)
+    return [] if folder is None else [folder]
 
 
 def _profile(name: str) -> dict[str, str]:
@@ -87,11 +114,8 @@ def _profile(name: str) -> dict[str, str]:
     return file.profiles[name]
 
 
-def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Replace this process with the program.
-
-    command: its name or path, and its arguments. Raises BAD_DATA if it cannot be run.
-    """
+def program_path(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The file of a program; raises BAD_DATA if there is none that can be run."""
     if not command:
         raise bad_data("there is no program to run", "tool.exec.no-program")
     path = shutil.which(command[0], path=environment.get("PATH"))
@@ -100,6 +124,15 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
             message = f"{command[0]} is no executable file"
             raise bad_data(message, "tool.exec.not-executable")
         raise bad_data(f"there is no program {command[0]}", "tool.exec.not-found")
+    return path
+
+
+def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """Replace this process with the program.
+
+    command: its name or path, and its arguments. Raises BAD_DATA if it cannot be run.
+    """
+    path = program_path(command, environment)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -32,6 +32,9 @@ REFUSED = [
     ("graph m -o a.svg -i a.npy", "--input has no effect without --diff or --profile"),
     ("graph m -o a.svg --no-open", "--no-open has no effect without --explorer"),
     ("replay c --to-c a.c --last", "--last has no effect with --to-c or --to-python"),
+    ("exec --junit a.xml -- p", "--junit has no effect without --sweep"),
+    ("profiles show p -o a.json", "--output has no effect without new"),
+    ("profiles new p --json", "--json has no effect on new"),
     ("config --json --libs", "--libs has no effect with --json, which has all"),
 ]
 

@@ -66,6 +66,8 @@ FAMILIES: dict[str, Family] = {
             F("scale_of(scales, row % channels)", "scale_of(scales, max(row % channels - 1, 0))"),
             F("    x = x if x == x else ZERO\n", ""),
             F("return (x - zero_point) * scale", "return x * scale"),
+            F("np.float32(0.4999)", "np.float32(0.5)"),
+            F("BLOCK * BLOCK\n", "BLOCK * BLOCK + BLOCK\n"),
         ),
     ),
     "depthwise": Family(
@@ -134,6 +136,16 @@ FAMILIES: dict[str, Family] = {
             ),
         ),
     ),
+    "exact_products": Family(
+        "exact_products",
+        (
+            F("top -= BINADES", "top -= BINADES + 1"),
+            F("if most >= LARGE:", "if False:"),
+            F("2.0 ** (top - 30)", "2.0 ** (top - 29)"),
+            F("% 4]) - 128", "% 4]) - 127"),
+            F("if exponent + BIAS > 1 else 1", "if exponent + BIAS > 1 else 1 << MANTISSA"),
+        ),
+    ),
     "reduction": Family(
         "reduction",
         (
@@ -143,6 +155,7 @@ FAMILIES: dict[str, Family] = {
                 "np.int32(np.rint((total - constants[2]) / constants[0]))",
             ),
             F("count if left > 0 else rest", "count"),
+            F("range(first + blocks * BLOCK_BYTES, min(", "range(first, min("),
         ),
     ),
     "selection": Family(
@@ -209,6 +222,20 @@ FAMILIES: dict[str, Family] = {
             F("range(n * LANES, (n + 1) * LANES)", "range(LANES)"),
             F("builder.ashr(y, two)", "y"),
             F("centered(filter[at + 6 * depth], flip, zero)", "centered(filter[at], flip, zero)"),
+        ),
+        "v3",
+    ),
+    "shifted_words": Family(
+        "shifted_words",
+        (
+            F("for value in (0, MOST, -MOST)", "for value in (0, 2 * MOST, -2 * MOST)"),
+            F("if fitting(own, after) != after:", "if False:"),
+            F("if fitting(left, after) != after:", "if False:"),
+            F("min(k, depth - 4)", "min(k, depth - 3)"),
+            F("return 2 * k + 3", "return 2 * k + 4"),
+            F("[k - word] = own - fitted", "[k - word] = own"),
+            F("end = plan[at + 2 * vectors + 1]", "end = plan[at + 2 * vectors + 1] & -2"),
+            F("- a.input_zero * total if exists", "+ a.input_zero * total if exists"),
         ),
         "v3",
     ),

@@ -30,7 +30,7 @@ $(LIB_DIR)/liblog.so: $(addprefix $(COMPANION_OBJECT_DIR)/,log.o log_line.o syst
 # Linked under another name first: a program that runs keeps the library it has mapped.
 $(COMPANION_LIBRARIES):
 	@mkdir -p $(@D)
-	$(call SHORT,LINK,$@)$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS)
+	$(call SHORT,LINK,$@)$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS) -ldl
 	@mv $@.new $@
 
 $(COMPANION_OBJECT_DIR)/%.o: $(COMPANION_SOURCE_DIR)/%.c $(COMPANION_SOURCE_DIR)/companion.mk \

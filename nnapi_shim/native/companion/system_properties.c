@@ -9,6 +9,7 @@
 #include <sys/system_properties.h>
 #pragma GCC visibility pop
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -98,9 +99,28 @@ static void add_default(const char* name, const char* value) {
   if (find(name) == NULL) properties[property_count++] = (prop_info){name, value};
 }
 
+/* The API level of the phone that NNAPI_SHIM_PROFILE names, as text; the default without one.
+ * libneuralnetworks.so knows it, which most programs have loaded already. */
+static const char* profile_api(void) {
+  static char text[RELEASE_CAPACITY];
+  const char* profile = secure_getenv("NNAPI_SHIM_PROFILE");
+  if (profile == NULL || profile[0] == '\0') return default_api;
+  void* library = dlopen("libneuralnetworks.so", RTLD_NOW | RTLD_LOCAL);
+  int32_t (*get_level)(void) = NULL;
+  if (library != NULL) *(void**)&get_level = dlsym(library, "nnapi_shim_getAndroidApiLevel");
+  int32_t level = get_level == NULL ? 0 : get_level();
+  if (get_level == NULL) {
+    log_say(ANDROID_LOG_ERROR, "NNAPI_SHIM_PROFILE: the API level stays %s; %s", default_api,
+            dlerror());
+  }
+  if (level <= 0) return default_api;
+  snprintf(text, sizeof text, "%d", (int)level);
+  return text;
+}
+
 static const char* chosen_api(void) {
   const char* api = secure_getenv("NNAPI_SHIM_ANDROID_API");
-  if (api == NULL || api[0] == '\0') return default_api;
+  if (api == NULL || api[0] == '\0') return profile_api();
   if (parse_api(api) > 0) return api;
   log_say(ANDROID_LOG_ERROR,
           "NNAPI_SHIM_ANDROID_API is '%s', which is not used; allowed are %d to %d", api,

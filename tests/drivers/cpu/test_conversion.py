@@ -30,6 +30,21 @@ def test_quantize_rounds_halves_away_from_zero():
     assert result.tolist() == [101, 99, 102, 103, 97, 100, 255, 0, 255, 0]
 
 
+@pytest.mark.parametrize("scale", [0.5, 0.037, 1 / 255, 3e-20, 7e20, 1e-33, 2e31])
+def test_quantize_around_halves(scale):
+    """A block with a number close to a half is divided; those beside it are not."""
+    rng = np.random.default_rng(3)
+    steps = rng.integers(-140, 141, 3000)
+    exact = (np.float32(scale) * (steps + 0.5)).astype(np.float32)
+    moved = (exact.view(np.int32) + rng.integers(-3, 4, 3000)).astype(np.int32).view(np.float32)
+    x = np.where(rng.random(3000) < 0.05, moved, steps * np.float32(scale)).astype(np.float32)
+    x[::1700] = np.nan
+    for values in (x, moved):
+        for target in ("qu8", "qs8"):
+            output = tensor(target, quantized=Quantized(scale, 99))
+            same(Op.QUANTIZE, [tensor("f32", values)], output)
+
+
 @every_size
 @pytest.mark.parametrize("target", ["f32", "f16"])
 def test_dequantize(size, target):

@@ -266,6 +266,18 @@ def exact_halves(model: Model) -> Any:
     return model.fully_connected(model.reshape(y, [2, 260]), normal(1040, 260) / 64, normal(1040))
 
 
+def stored_weights(model: Model) -> Any:
+    """Weights of bytes for one row and for four."""
+    scales = {"type": "TENSOR_QUANT8_ASYMM_SIGNED", "scale": 0.0003, "zero_point": 0}
+    x = model.input(F32, [1, 720])
+    for rows in (1, 4):
+        values = RANDOM.integers(-128, 128, (720, 720 // rows)).astype(np.int8)
+        weights = model.dequantize(model.constant(values, **scales), output=F32)
+        x = model.reshape(x, [rows, 720 // rows])
+        x = model.fully_connected(x, weights, normal(720))
+    return x
+
+
 class Case(NamedTuple):
     """A model that a pass rewrites, and the operations that its report names."""
 
@@ -304,6 +316,7 @@ CASES = [
     Case(overwritten, "fuse_elementwise", (2, 4)),
     Case(made_real, "fuse_elementwise", (1, 2, 3, 4)),
     Case(branches, "run_parallel", (2, 3, 5)),
+    Case(stored_weights, "keep_weights_q8", (0, 2, 3, 5), 1e-5, tiers=("v3", "v4")),
     Case(exact_halves, "compress_weights_f16", (0,), tiers=WITH_FLOAT16),
 ]
 

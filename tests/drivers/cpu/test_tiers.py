@@ -57,7 +57,7 @@ def python(code: str, *arguments: str, **environment: str) -> str:
     "tier", [tier for tier in DEFAULT_TIERS if tier not in processor_tiers()[:1]]
 )
 def test_kernels_of_tier(tier: str) -> None:
-    parts = "convolution", "matmul", "byte_pairs", "winograd_quantized"
+    parts = "convolution", "matmul", "byte_pairs", "shifted_words", "winograd_quantized"
     files = [str(HERE / f"test_{part}.py") for part in parts]
     environment = {"NNAPI_SHIM_TIER": tier}
     if tier not in processor_tiers():

@@ -36,6 +36,14 @@ DECLARED = M("not resolve(op)", "True", "rewriter")
 OVERWRITTEN = M(" and root(step.fields[step.in_place]) in read_by_others", " and False", "chains")
 
 MUTATIONS: dict[str, tuple[Mutation, ...]] = {
+    "keep_weights_q8": (
+        M("and signed_zero(bound_operand(source, operand))[1] == 0", ""),
+        M("and (quant is None or quant.channel_dim == 0)", ""),
+        M("or target in graph.outputs ", ""),
+        M("products[each] and ", ""),
+        M(" and _is_weights(graph, each, target)", ""),
+        M("and graph.is_plain(*item.outputs)", ""),
+    ),
     "fold_constants": (
         M("if index not in known and not graph.is_constant(index):", "if False:"),
         M(" or not graph.outputs.isdisjoint(item.outputs)", ""),
@@ -168,6 +176,10 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
 }
 
 EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
+    "keep_weights_q8": (
+        M("and graph.is_constant(source)", ""),
+        M("and graph.is_plain(source, target)", ""),
+    ),
     "fuse_gelu": (
         M("operands[sibling].dimensions == operands[result].dimensions", "True", "pattern"),
     ),
@@ -182,6 +194,9 @@ EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
     ),
 }
 """Mutations that change no result.
+
+keep_weights_q8: weights that are no constants would be packed in each run. Operations that read a
+result of unknown dimensions are not plain either.
 
 fuse_gelu: a constant of one number adds leading dimensions of 1 to a result, at most: its elements
 are the same.

@@ -298,7 +298,49 @@ def compress_weights_f16(s: Sketch) -> int:
     return connected(s, x, rows, s.one_of(0, 1, 3))
 
 
+def keep_weights_q8(s: Sketch) -> int:
+    """Products of few rows by dequantized weights; now and then almost."""
+    rows, depth = s.between(1, 5), s.one_of(1, 2, 3, s.between(4, 40), s.between(60, 140))
+    x = s.source(F32, (rows, depth))
+    if s.chance(0.3):
+        units = s.between(1, 20)
+        matrices = [_dequantized(s, (units, length)) for length in (depth, units)]
+        state = s.tensor(F32, (rows, units), kind=s.one_of(CONSTANT, INPUT))
+        inputs = [x, *matrices, s.constant(F32, (units,)), state, s.numbers(s.one_of(0, 1, 3))]
+        return s.add(O.RNN, inputs, count=2)
+    is_own_input = s.chance(0.15)
+    units = s.between(1, 4) if is_own_input else s.one_of(depth, s.between(1, 140))
+    weights = _dequantized(s, (units, depth))
+    if is_own_input:
+        x = weights
+    inputs = [x, weights, s.constant(F32, (units,)), s.numbers(s.one_of(0, 1, 2, 3))]
+    result = s.add(O.FULLY_CONNECTED, inputs)
+    if s.chance(0.3):  # read again, by what cannot read bytes, or can
+        again = s.one_of(weights, s.passed_on(weights))
+        if s.chance(0.3):
+            return s.add(O.FULLY_CONNECTED, [again, weights, *inputs[2:]])
+        if s.chance(0.5):
+            return s.add(O.FULLY_CONNECTED, [x, again, *inputs[2:]])
+        return s.passed_on(weights)
+    return result
+
+
+def _dequantized(s: Sketch, shape: tuple[int, ...]) -> int:
+    """A matrix of floats that are bytes of some kind."""
+    kind = CONSTANT if s.chance(0.93) else INPUT
+    if s.chance(0.3):
+        stored = s.by_channel(shape, s.one_of(0, 0, 0, 1), kind)
+    else:
+        type = s.one_of(U8, S8, S8, T.TENSOR_QUANT8_SYMM)
+        zero = 128 if type is U8 else 0
+        if type in BYTES and s.chance(0.1):
+            zero = s.between(0, 100)
+        stored = s.tensor(type, shape, (float(s.one_of(0.25, 0.5, 1.0)), zero), kind=kind)
+    return s.add(O.DEQUANTIZE, [stored], F32)
+
+
 ON_GRAPHS = (
+    keep_weights_q8,
     fold_constants,
     merge_transposes,
     merge_quantization,

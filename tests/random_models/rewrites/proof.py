@@ -27,10 +27,11 @@ from tests.single import Built
 
 RELAXED = ("compress_weights_f16",)
 """Passes for models that allow float32 to be computed with less."""
-REORDERED = ("fuse_dilation", "fuse_padding", "compress_weights_f16")
+REORDERED = ("keep_weights_q8", "fuse_dilation", "fuse_padding", "compress_weights_f16")
 """Passes that let another kernel compute sums."""
 
 SMALL: dict[str, dict[str, Any]] = {
+    "keep_weights_q8": {"MIN_EXACT": 1, "MIN_WEIGHTS": 1},
     "fuse_tiles": {"MIN_BYTES": 1 << 10, "TILES": (2, 32)},
     "fuse_elementwise": {"MIN_ELEMENTS": 64, "BLOCK": 128},
 }

@@ -108,15 +108,15 @@ class Sketch:
         """As `tensor`: a constant."""
         return self.tensor(type, shape, *rest, kind=CONSTANT, **others)
 
-    def by_channel(self, shape: Dimensions) -> int:
-        """A new input with a scale for each index of the last dimension."""
-        kind = T.TENSOR_QUANT8_SYMM_PER_CHANNEL
-        scales = tuple([float(np.float32(self.rng.uniform(0.01, 1))) for _ in range(shape[-1])])
-        quant = SymmPerChannelQuantParams(scales, len(shape) - 1)
+    def by_channel(self, shape: Dimensions, dim: int = -1, kind: str = INPUT) -> int:
+        """A new operand with a scale for each index of a dimension, the last by default."""
+        type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL
+        scales = tuple([float(np.float32(self.rng.uniform(0.01, 1))) for _ in range(shape[dim])])
+        if self.whole:
+            scales = tuple([2.0 ** self.between(-3, 0) for _ in scales])
+        quant = SymmPerChannelQuantParams(scales, dim % len(shape))
         array = self.rng.integers(-127, 128, shape).astype(np.int8)
-        return self._add(
-            Item(Value(Operand(kind, shape, channel_quant=quant), array), INPUT, shape)
-        )
+        return self._add(Item(Value(Operand(type, shape, channel_quant=quant), array), kind, shape))
 
     def numbers(self, values: Any) -> int:
         """A constant of int32: a number, or a tensor."""

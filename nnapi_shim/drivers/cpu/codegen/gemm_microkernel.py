@@ -3,12 +3,12 @@
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
 The row that tap t reads for output m starts at base + table[t][m]; a negative entry is the
-row `zero`, the padding of an image. A panel is its head (bias, then the table of
-quantized kernels, see requantization.py) and `taps * depth` rows of one word per column. Rows past
-the last repeat it: they compute and store the same values again. Every output is summed in the
-order of t and k, on `chains` interleaved partial sums. Where there are many words, floating-point
-sums of about BLOCK of them are added up apart from each other, so that the error does not grow with
-the number of all words but with its root.
+row `zero`, the padding of an image. A panel is its head (bias, then the table of quantized kernels,
+see requantization.py, or the scales of int8 weights) and `taps * depth` rows of one word per
+column. Rows past the last repeat it: they compute and store the same values again. Every output is
+summed in the order of t and k, on `chains` interleaved partial sums. Where there are many words,
+floating-point sums of about BLOCK of them are added up apart from each other, so that the error
+does not grow with the number of all words but with its root.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,8 @@ ARGUMENTS = (
 
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
 wanted. Quantized: correction: int32[rows] to add, or 0; flip: 64 bytes, xor-ed to words of the
-input; the rest says what becomes of the sums, see ../lowering/requantization.py.
+input, or the list of a panel of ../lowering/shifted_words.py; the rest says what becomes of the
+sums, see ../lowering/requantization.py.
 """
 
 ADDEND_ARGUMENTS = "addend addend_stride addition".split()
@@ -74,6 +75,12 @@ class _Tile(Epilogue):
             builder.load_from(builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
             for j, kind in enumerate(self.kinds)
         ]
+        if self.scheme.is_scaled:
+            scales = builder.add(args["panel"], long(4 * width))
+            self.scales = [
+                builder.load_from(builder.add(scales, long(4 * self.lanes * j)), kind, 4)
+                for j, kind in enumerate(self.kinds)
+            ]
         if self.in_blocks:
             self.totals = [
                 [builder.variable(value.type, value) for value in bias] for _ in range(self.rows)
@@ -98,6 +105,8 @@ class _Tile(Epilogue):
             at = builder.load(weights)
             if self.in_blocks:
                 self._blocks(rows, at, row_bytes)
+            elif self.scheme.is_shifted:
+                self._shifted(tap, rows, first_word)
             else:
                 self._part(long(0), args["depth"], rows, at, row_bytes)
             if self.scheme.has_terms:
@@ -170,6 +179,8 @@ class _Tile(Epilogue):
             scheme.weights(builder, builder.add(packed, long(j * vector_bytes)), width)
             for j, width in enumerate(self.widths)
         ]
+        if scheme.is_scaled:
+            weights = [builder.fmul(*pair) for pair in zip(weights, self.scales, strict=True)]
         for m, row in enumerate(rows):
             address = builder.add(row, offset)
             xs = {}
@@ -198,6 +209,30 @@ class _Tile(Epilogue):
             number = builder.add(first, done)
             term = builder.add(terms, builder.mul(number, long(8 + row_bytes)))
             self._word(rows, builder.load_from(term, LONG, 4), builder.add(term, long(8)), 0)
+
+    def _shifted(self, tap: Any, rows: Sequence[Any], first_word: Any) -> None:
+        """Add the words of a tap."""
+        builder, args, scheme = self.builder, self.args, self.scheme
+        vector_bytes = self.lanes * scheme.word_bytes
+        at = builder.add(args["flip"], builder.mul(tap, long(8)))
+        first, end = (builder.load_from(builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
+        starts = builder.mul(builder.add(args["taps"], long(1)), long(8))
+        offsets = builder.add(args["flip"], starts)
+        with builder.each(builder.sub(end, first)) as done:
+            number = builder.mul(builder.add(first, done), long(self.vectors))
+            for j in range(self.vectors):
+                word = builder.add(number, long(j))
+                stored = builder.load_from(
+                    builder.add(offsets, builder.mul(word, long(4))), WORD, 4
+                )
+                offset = builder.sext(stored, LONG)
+                packed = builder.add(first_word, builder.mul(word, long(vector_bytes)))
+                weights = scheme.weights(builder, packed, self.lanes)
+                for m, row in enumerate(rows):
+                    value = builder.load_from(builder.add(row, offset), WORD, 1)
+                    x = scheme.broadcast(builder, value, None, self.lanes)
+                    slot = self.sums[0][m][j]
+                    builder.store(scheme.step(builder, builder.load(slot), x, weights), slot)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""

@@ -60,8 +60,8 @@ interleaved: words of the first output. offsets: int64[taps], bytes from there t
 tap. panel: bias and table. weights: those of the taps. groups: number of groups of outputs, which
 are interleaved_step and output_step bytes apart.
 """
-GROUPS_TOGETHER = 4
-"""Groups of outputs that share the loaded weights."""
+GROUPS_TOGETHER = 4 if ISA.tier.registers > 16 else 2
+"""Groups of outputs that share the loaded weights; their sums fit the registers."""
 
 
 @emits(types.int64())

@@ -7,7 +7,11 @@ from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, HALFWORD, WORD, vector
-from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_HEAD_BYTES
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    FLOAT_HEAD_BYTES,
+    QUANTIZED_HEAD_BYTES,
+    SCALED_HEAD_BYTES,
+)
 
 
 class MacScheme(NamedTuple):
@@ -20,6 +24,8 @@ class MacScheme(NamedTuple):
     weights(builder, address, lanes): a vector of packed words.
     step(builder, sum, x, w): sum + x . w.
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
+    is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
+    is_scaled: weights are multiplied by the float32 scale of their column, behind the biases.
     """
 
     name: str
@@ -32,6 +38,8 @@ class MacScheme(NamedTuple):
     weights: Callable[..., Any]
     step: Callable[..., Any]
     has_terms: bool = False
+    is_shifted: bool = False
+    is_scaled: bool = False
 
 
 def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
@@ -61,6 +69,20 @@ def halves() -> MacScheme:
         return builder.fpext(builder.load_from(address, half, 2), vector(FLOAT, lanes))
 
     return float32()._replace(name="f32f16", word_bytes=2, weights=weights)
+
+
+def bytes_to_float32() -> MacScheme:
+    """As float32, by weights that are packed as int8: scale * weight, rounded once."""
+
+    def weights(builder: Any, address: Any, lanes: int) -> Any:
+        words = builder.sext(
+            builder.load_from(address, vector(BYTE, lanes), 1), vector(WORD, lanes)
+        )
+        return builder.sitofp(words, vector(FLOAT, lanes))
+
+    return float32()._replace(
+        name="f32s8", head=SCALED_HEAD_BYTES, word_bytes=1, weights=weights, is_scaled=True
+    )
 
 
 def pairs16(packed: Any = HALFWORD) -> MacScheme:
@@ -124,3 +146,8 @@ def byte_pairs() -> MacScheme:
     return quads8()._replace(
         name="u8s8pairs", mask=_no_mask, broadcast=broadcast, step=step, has_terms=True
     )
+
+
+def shifted_words() -> MacScheme:
+    """As byte_pairs, by words at any byte of the input."""
+    return byte_pairs()._replace(name="u8s8words", has_terms=False, is_shifted=True)

@@ -6,9 +6,10 @@ from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile as micro_kernel
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import bytes_to_float32, float32, halves
 from nnapi_shim.drivers.cpu.codegen.numeric import SIGN, bits_of, clamp
 from nnapi_shim.drivers.cpu.codegen.simd import mapping
+from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, SCALED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
 
@@ -21,6 +22,10 @@ run_rows = micro_kernel(TILING, float32(), TILING.few_rows)
 """The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
 run_halved = micro_kernel(TILING, halves(), 1, CHAINS) if ISA.tier.float16 else run_row
 """For a single batch, of weights that are float16."""
+run_bytes = (
+    micro_kernel(TILING, bytes_to_float32(), 1, CHAINS) if ISA.tier.byte_weights else run_row
+)
+"""For a single batch, of weights that are int8."""
 
 ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
 INFINITY = np.float32(np.inf)
@@ -69,18 +74,20 @@ def add(x, y, count):
 
 
 @helper
-def panel_bytes(depth, halved):
+def panel_bytes(depth, weight_bytes):
     """Bytes of COLUMNS columns of packed weights."""
-    return COLUMNS * (4 + depth * (2 if halved else 4))
+    head = SCALED_HEAD_BYTES if weight_bytes == 1 else FLOAT_HEAD_BYTES
+    return COLUMNS * (head + depth * weight_bytes)
 
 
 @helper
-def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, halved):
+def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, weight_bytes):
     """x: float32[rows, depth]; y: float32[rows, columns] = x * weights + bias, within +-bound.
 
-    weights: packed. table: offsets of tile_rows rows of x, then those for a tile with fewer rows.
+    weights: packed, in `weight_bytes` each: float32, float16 or int8. table: offsets of tile_rows
+    rows of x, then those for a tile with fewer rows.
     """
-    size = panel_bytes(depth, halved)
+    size = panel_bytes(depth, weight_bytes)
     for column in range(0, columns, COLUMNS):
         panel = weights + column // COLUMNS * size
         width = min(COLUMNS, columns - column)
@@ -96,7 +103,9 @@ def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, halve
                 -bound,
                 bound,
             )
-            if halved:
+            if weight_bytes == 1:
+                run_bytes(*arguments)
+            elif weight_bytes == 2:
                 run_halved(*arguments)
             elif tile_rows == 1:
                 run_row(*arguments)

@@ -65,6 +65,8 @@ class Tier(NamedTuple):
     per number.
     byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
+    byte_weights: widening int8 to float32 in registers is faster than reading float32 from memory
+    beyond the second-level cache.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Tier(NamedTuple):
     fused: bool = False
     float16: bool = False
     byte_pairs: bool = False
+    byte_weights: bool = False
 
 
 class Architecture(NamedTuple):

@@ -24,6 +24,7 @@ V4 = Tier(
     registers=32,
     fused=True,
     float16=True,
+    byte_weights=True,
 )
 V3 = Tier(
     name="v3",
@@ -32,6 +33,7 @@ V3 = Tier(
     fused=True,
     float16=True,
     byte_pairs=True,
+    byte_weights=True,
 )
 V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True)
 

@@ -117,7 +117,9 @@ def count_terms(a, tile):
                 offset, k = at // words * depth, 4 * (at % words)
                 count += further_of_word(a.filter, first, end, stride, offset, k, depth, flip, zero)
         total, most = total + count, max(most, count)
-        if total > a.limit:
+        # Other panels have about as many.
+        if total > min(a.limit, 2 * a.limit * end // a.columns):
+            total = a.limit + 1
             break
     output[0], output[1] = total, most
     return 0

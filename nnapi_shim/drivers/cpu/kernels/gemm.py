@@ -8,7 +8,15 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import byte_pairs, float32, halves, pairs16, quads8
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
+    byte_pairs,
+    bytes_to_float32,
+    float32,
+    halves,
+    pairs16,
+    quads8,
+    shifted_words,
+)
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
@@ -56,7 +64,7 @@ def gemm(
                     rows,
                     columns,
                     a.correction + row * a.correction_stride,
-                    a.flip,
+                    a.flip + panel * a.flip_step,
                     a.zero_point,
                     a.output_flip,
                     addend,
@@ -79,6 +87,7 @@ gemm("gemm_f32", _float32, TILING.rows)
 gemm("gemm_q8", _quantized, TILING.rows)
 if ISA.tier.byte_pairs:
     gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
+    gemm("gemm_words_q8", shifted_words(), TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm("gemm_few_f32", _float32, TILING.few_rows)
 gemm("gemm_few_q8", _quantized, TILING.few_rows)
@@ -92,3 +101,6 @@ gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
 if ISA.tier.float16:
     gemm("gemv_half_f32", halves(), 1, chains=CHAINS)
+if ISA.tier.byte_weights:
+    gemm("gemv_bytes_f32", bytes_to_float32(), 1, chains=CHAINS)
+    gemm("gemm_few_bytes_f32", bytes_to_float32(), TILING.few_rows)

@@ -150,13 +150,17 @@ def lstm(a, tile, deadline):
                 return DEADLINE
             sums, weights = gates + gate * rows * unit_bytes, recurrent_to(a, gate)
             table, bound = a.output_table, INFINITY
-            multiply(h, sums, rows, outputs, units, weights, table, a.tile_rows, bound, a.halved)
+            multiply(
+                h, sums, rows, outputs, units, weights, table, a.tile_rows, bound, a.weight_bytes
+            )
         for row in range(rows):
             at = time * a.step_rows + (first + row) * a.batch_rows
             finish_row(a, at, row, rows, gates, cells + row * unit_bytes, first_gate)
         if a.projection != 0:
             weights, table, bound = a.projection, a.unit_table, a.proj_clip
-            multiply(results, h, rows, units, outputs, weights, table, a.tile_rows, bound, a.halved)
+            multiply(
+                results, h, rows, units, outputs, weights, table, a.tile_rows, bound, a.weight_bytes
+            )
         else:
             for row in range(rows):
                 copy_bytes(h + row * output_bytes, results + row * unit_bytes, output_bytes)
@@ -180,7 +184,7 @@ def lstm_round(a, tile):
     first, units = tile * COLUMNS, a.units
     count = min(COLUMNS, units - first)
     offset, unit_bytes, state = first * 4, units * 4, a.state
-    panel = tile * panel_bytes(units, a.halved)
+    panel = tile * panel_bytes(units, a.weight_bytes)
     first_gate = INPUT if a.recurrent_input != 0 else FORGET
     cells = a.cells + offset
     if a.first_cells != 0:
@@ -190,7 +194,7 @@ def lstm_round(a, tile):
     for gate in range(first_gate, RESULT):
         x = into + gate * unit_bytes
         weights = recurrent_to(a, gate) + panel
-        multiply(state, x, 1, units, count, weights, a.table, 1, INFINITY, a.halved)
+        multiply(state, x, 1, units, count, weights, a.table, 1, INFINITY, a.weight_bytes)
         if gate == OUTPUT:
             update(cells, into, forget, candidate, count, first_gate, a.cell_clip)
         products = (gate - first_gate) * unit_bytes + offset

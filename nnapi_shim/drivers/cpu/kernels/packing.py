@@ -1,7 +1,8 @@
 """What happens to filters and inputs before the matrix product: see ../lowering/packing.py.
 
 A panel holds `width` columns (the last one as many whole vectors as it needs): the bias of each
-column, in quantized panels the table of requantization.py, then per word of the depth one word per
+column, in quantized panels the table of requantization.py, in front of int8 weights of float32
+products the scale of each column, then per word of the depth one word per
 column. Columns that do not exist are 0.
 """
 
@@ -31,11 +32,14 @@ from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, vector
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
+    FLOAT_HEAD_BYTES,
+    PACK_BYTES,
     PACK_FLOAT,
     PACK_MATRIX,
     PACK_QUANTIZED,
     PREPARE,
     QUANTIZED_HEAD_BYTES,
+    SCALED_HEAD_BYTES,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -109,6 +113,45 @@ def pack_float(
 pack_float("pack_f32", f32, _same)
 pack_float("pack_f16", u16, half_to_float)
 pack_float("pack_half_f32", f32, _same, u16, _halved, 2)
+
+
+def pack_bytes(name: str, stored: Any, head_bytes: int, size: int) -> None:
+    """filter: bytes [columns, depth], bias, scales: [columns]; output: panels, a tile each: of int8
+    behind biases and scales, or of float32 scale * weight behind biases.
+    """
+    keeps_bytes = size == 1
+
+    @kernel(PACK_BYTES, name)
+    def pack(a, tile, deadline):
+        filter, bias, scales = u8(a.filter), f32(a.bias), f32(a.scales)
+        columns, depth, flip = a.columns, a.depth, np.uint8(a.flip)
+        first = tile * a.width
+        width = _panel_width(first, columns, a.width, a.lanes)
+        head = a.output + first * (head_bytes + depth * size)
+        sums, panel = f32(head), stored(head + head_bytes * width)
+        for n in range(width):
+            sums[n] = bias[first + n] if first + n < columns else 0.0
+            if keeps_bytes:
+                sums[width + n] = scales[first + n] if first + n < columns else 0.0
+        for part in range(0, depth, PART):
+            if late(deadline):
+                return DEADLINE
+            end = min(part + PART, depth)
+            for n in range(width):
+                row = (first + n) * depth
+                if first + n < columns:
+                    scale = scales[first + n]
+                    for k in range(part, end):
+                        weight = np.int8(filter[row + k] ^ flip)
+                        panel[k * width + n] = weight if keeps_bytes else np.float32(weight) * scale
+                else:
+                    for k in range(part, end):
+                        panel[k * width + n] = 0
+        return 0
+
+
+pack_bytes("pack_bytes", i8, SCALED_HEAD_BYTES, 1)
+pack_bytes("pack_widened_bytes", f32, FLOAT_HEAD_BYTES, 4)
 
 
 @kernel(PACK_MATRIX)
@@ -277,6 +320,11 @@ def prepare_u8(a, tile):
     """
     depth, pitch, flip = a.depth, a.pitch, a.flip
     first, end = share(a.rows, a.parts, tile)
+    if pitch == depth:
+        x, y = u8(a.input), u8(a.output)
+        for i in range(first * depth, end * depth):
+            y[i] = x[i] ^ flip
+        return 0
     for row in range(first, end):
         x, y = u8(a.input + row * depth), u8(a.output + row * pitch)
         for k in range(depth):
@@ -321,7 +369,8 @@ def _sum_of_16_bytes(builder: Any, address: Any, flip: Any) -> Any:
 
 
 @helper
-def _sum_of_bytes(x, count, flip):
+def sum_of_bytes(x, count, flip):
+    """The sum of bytes xor flip at an address."""
     total, at = 0, 0
     while at + 16 <= count:
         total += _sum_of_16_bytes(x + at, flip)
@@ -340,7 +389,7 @@ def _sum_of_s16(x, count, flip):
     return total
 
 
-row_sums("row_sums_u8", _sum_of_bytes)
+row_sums("row_sums_u8", sum_of_bytes)
 row_sums("row_sums_s16", _sum_of_s16)
 
 

@@ -5,10 +5,13 @@ threads.
 """
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     arithmetic,
@@ -19,6 +22,8 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
 )
 from nnapi_shim.drivers.cpu.codegen.reduction_loops import Reduction, reduce_lanes, reduce_rows
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of, sum_of
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, WORD, constant, vector
+from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
@@ -62,13 +67,32 @@ reduce_lanes(_sum, exact_float, "f64", add, add_four)
 read_u8, write_b8 = READ["u8"], WRITE["b8"]
 
 
+BLOCK_BYTES = 4 * TILING.lanes
+
+
+@emits(types.int64(types.int64, types.int64, types.uint8))
+def sum_of_blocks(builder, address, count, flip):
+    """The sum of the bytes XOR flip of `count` blocks of BLOCK_BYTES, fewer than LONG bytes."""
+    lanes, block = vector(WORD, TILING.lanes), vector(BYTE, BLOCK_BYTES)
+    sums = builder.variable(lanes, ir.Constant(lanes, None))
+    mask, ones = builder.splat(flip, BLOCK_BYTES), constant(block, 1)
+    add_quads = ISA.dot_quads if TILING.group == 4 else ISA.dot_byte_pairs
+    with builder.each(count, BLOCK_BYTES) as offset:
+        value = builder.xor(builder.load_from(builder.add(address, offset), block, 1), mask)
+        builder.store(add_quads(builder, builder.load(sums), value, ones), sums)
+    name = f"llvm.vector.reduce.add.v{TILING.lanes}i32"
+    return builder.zext(builder.call_by_name(name, WORD, builder.load(sums)), LONG_WORD)
+
+
 @helper
 def sum_bytes(x, length, constants):
     """The sum of a row."""
     total = 0.0
     for first in range(0, length, LONG):
         subtotal = np.int32(0)
-        for i in range(first, min(first + LONG, length)):
+        blocks = (min(first + LONG, length) - first) // BLOCK_BYTES
+        total += np.float64(sum_of_blocks(x + first, blocks, constants[1]))
+        for i in range(first + blocks * BLOCK_BYTES, min(first + LONG, length)):
             subtotal = add32(subtotal, np.int32(np.uint8(read_u8(x, i) ^ constants[1])))
         total += np.float64(subtotal)
     return total

@@ -32,7 +32,9 @@ def rnn(a, tile, deadline):
             return DEADLINE
         time = a.steps - 1 - step if a.backward else step
         weights, table, bound = a.recurrent, a.table, INFINITY
-        multiply(state, following, rows, units, units, weights, table, a.tile_rows, bound, a.halved)
+        multiply(
+            state, following, rows, units, units, weights, table, a.tile_rows, bound, a.weight_bytes
+        )
         for row in range(rows):
             x = following + row * row_bytes
             at = time * a.step_rows + (first + row) * a.batch_rows

@@ -37,9 +37,11 @@ def lower_quantize(op: BoundOperation) -> list[Step]:
     target = op.output
     lowest, highest = QUANTIZED_RANGE[target.type]
     count = element_count(target.dimensions)
+    # More than twice as fast. The reciprocals of other scales are no normal numbers.
+    has_reciprocal = source == "f32" and 2.0**-100 <= target.scale <= 2.0**100
     step = Step(
         QUANTIZE,
-        f"quantize_{source}_b8",
+        "quantize_by_reciprocal_f32_b8" if has_reciprocal else f"quantize_{source}_b8",
         input=op.input,
         output=target,
         **shared(count),

@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows, window_tile_rows
@@ -49,8 +50,10 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
         return steps + winograd_quantized(conv, source, target, geometry) + after
     pixels = window.batch * window.in_height * window.in_width
     depth = window.in_depth
-    terms = further_terms(conv.filter, window_tile_rows(window, geometry), geometry)
-    input = prepared_input(product, source, pixels, depth, geometry, terms)
+    tile_rows = window_tile_rows(window, geometry)
+    terms = further_terms(conv.filter, tile_rows, geometry)
+    shifted = shifted_words(conv.filter, tile_rows, geometry) if terms is None else None
+    input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
     table, rows = window_rows(conv, input, geometry)
     steps += table
     return steps + multiplied(product, conv.filter, input, rows, depth, target, geometry) + after

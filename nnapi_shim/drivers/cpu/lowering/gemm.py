@@ -10,9 +10,9 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.exact_products import exact_product, has_exact_products
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
-from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
@@ -20,7 +20,9 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
+from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
@@ -56,6 +58,7 @@ GEMM = record(
     correction=ADDRESS,
     correction_stride=INT64,
     flip=ADDRESS,
+    flip_step=INT64,
     **FINISH,
     block_tiles=INT64,
     groups=INT64,
@@ -82,8 +85,12 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8"
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8", "gemm_words_q8"
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
+
+SUFFIXES = {FLOAT32: "", FLOAT16: "_half", INT8: "_bytes"}
+WIDENING = 3
+"""A panel of int8 weights takes as long as one of so many times the bytes."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """Cost of the epilogue of a vector of sums, in vector multiplications."""
@@ -185,17 +192,28 @@ def multiplied_with(
 
     output_columns: columns of a row of the target, if more than those of the filter.
     """
-    halved = is_halved(filter.operand, rows.tile_rows)
+    format = FLOAT32
+    if not product.quantized:
+        format = weight_bytes(filter.operand, rows.tile_rows, rows.images * rows.image_rows)
+    if format == INT8 and has_exact_products(filter.operand, tiling):
+        count = rows.images * rows.image_rows
+        return exact_product(
+            product, filter, rows.source, count, depth, target, tiling, output_columns
+        )
     if input.terms is not None:
         packed = packed_terms(product, filter, input, depth, tiling)
+    elif input.shifted is not None:
+        packed = packed_words(product, filter, input, depth, tiling)
     else:
-        packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, halved)
+        packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, format)
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
-    stem = "gemv_half" if halved else stems.get(rows.tile_rows, "gemm")
+    stem = stems.get(rows.tile_rows, "gemm") + SUFFIXES[format]
     if input.terms is not None:
         stem = "gemm_pairs"
+    elif input.shifted is not None:
+        stem = "gemm_words"
     if product.quantized:
         kind, size = "q8", 1
         fields = finish(product.activation, product.output)
@@ -216,7 +234,7 @@ def multiplied_with(
         packed.columns,
         rows.taps * input.words,
         rows.tile_rows * input.row_bytes,
-        packed.panel_bytes,
+        packed.panel_bytes * (WIDENING if format == INT8 else 1),
         FINISH_STEPS[kind],
     )
     tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling)
@@ -236,7 +254,8 @@ def multiplied_with(
             panels=packed.panels,
             panel_bytes=packed.panel_bytes,
             image_filter=packed.image_bytes,
-            flip=bytes([input.flip]) * 64,
+            flip=input.shifted.lists if input.shifted else bytes([input.flip]) * 64,
+            flip_step=len(input.shifted.lists) // packed.panels if input.shifted else 0,
             **fields,
         )
     )

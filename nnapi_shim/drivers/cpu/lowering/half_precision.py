@@ -7,7 +7,6 @@ bytes. Accumulation is float32.
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperand
 
 O = OperationType  # noqa: E741
 ON_ONE_ROW = (
@@ -38,8 +37,3 @@ HALVED = Halved()
 def can_halve() -> bool:
     """Whether the kernels of this process support float16 weights."""
     return tier().float16
-
-
-def is_halved(weights: BoundOperand, tile_rows: int) -> bool:
-    """Whether weights are packed as float16 for a micro-kernel of `tile_rows` rows."""
-    return tile_rows == 1 and weights.value is HALVED

@@ -10,7 +10,6 @@ from math import inf
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
-from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
@@ -23,6 +22,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
+from nnapi_shim.drivers.cpu.lowering.weight_format import recurrent_weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple
@@ -70,12 +70,12 @@ RECURRENCE = record(
     activation=INT64,
     cell_clip=FLOAT32,
     proj_clip=FLOAT32,
-    halved=INT64,
+    weight_bytes=INT64,
 )
 """One direction of a sequence; see ../kernels/lstm.py. Absent operands have address 0.
 
 products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters,
-in float16 if `halved`.
+in `weight_bytes` for each weight.
 step_rows, batch_rows: stride in rows (of products and output) of a time step and of a batch.
 output_stride: bytes of a row of the output.
 output_table, unit_table: row offsets for rows of `outputs` or `units` elements, then those of the
@@ -242,12 +242,11 @@ def _parameters(
         more, fields[name] = float_in(operand)
         steps += more
     all_weights = [weights for weights, _ in matrices.values() if weights is not None]
-    halved = all(is_halved(weights, tile_rows) for weights in all_weights)
-    fields["halved"] = int(halved)
+    size = fields["weight_bytes"] = recurrent_weight_bytes(all_weights, tile_rows)
     for name, (weights, bias) in matrices.items():
         fields[name] = None
         if weights is not None:
-            more, fields[name] = packed(op, weights, tile_rows, geometry, bias, halved)
+            more, fields[name] = packed(op, weights, tile_rows, geometry, bias, size)
             steps += more
     return steps, fields
 

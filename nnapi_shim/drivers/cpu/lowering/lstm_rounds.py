@@ -31,7 +31,7 @@ ROUND = record(
     units=INT64,
     activation=INT64,
     cell_clip=FLOAT32,
-    halved=INT64,
+    weight_bytes=INT64,
 )
 """A round; a tile is the units of a panel. Absent operands have address 0.
 
@@ -77,7 +77,7 @@ def rounds(
         "units": units,
         "activation": fields["activation"],
         "cell_clip": fields["cell_clip"],
-        "halved": fields["halved"],
+        "weight_bytes": fields["weight_bytes"],
     }
     steps = []
     for number in range(rows.steps):

@@ -18,6 +18,7 @@ from nnapi_shim.drivers.cpu.lowering.rearrange import (
     narrowed,
     widened,
 )
+from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, strides
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
@@ -79,7 +80,8 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     product = described_product(op)
     tile_rows = geometry.tile_rows(batch)
     terms = further_terms(op.weights, tile_rows, geometry)
-    input = prepared_input(product, source, batch, depth, geometry, terms)
+    shifted = shifted_words(op.weights, tile_rows, geometry) if terms is None else None
+    input = prepared_input(product, source, batch, depth, geometry, terms, shifted)
     rows = consecutive_rows(input.source, batch, input.row_bytes, tile_rows)
     return steps + multiplied(product, op.weights, input, rows, depth, target, geometry) + after
 

@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
+from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, INT8, scales
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
@@ -36,6 +37,18 @@ PACK_FLOAT = record(
     lanes=INT64,
 )
 """A tile is a panel."""
+PACK_BYTES = record(
+    filter=ADDRESS,
+    bias=ADDRESS,
+    scales=ADDRESS,
+    output=ADDRESS,
+    columns=INT64,
+    depth=INT64,
+    width=INT64,
+    lanes=INT64,
+    flip=INT64,
+)
+"""8-bit weights of a float32 product, which are int8 after XOR with `flip`. A tile is a panel."""
 PACK_MATRIX = record(
     filter=ADDRESS,
     output=ADDRESS,
@@ -78,11 +91,21 @@ PREPARE = record(
 )
 
 FLOAT_HEAD_BYTES = 4
+SCALED_HEAD_BYTES = 8
 QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
-"""Bytes per column at the start of a panel: the bias, and the requantization constants."""
+"""Bytes per column at the start of a panel: the bias, and the scale of int8 weights or the
+requantization constants."""
 
 PREPARED_PER_NS = 6
 """Bytes of prepared input per nanosecond."""
+
+
+class Shifted(NamedTuple):
+    """The words of a filter, at most so many in a panel: see shifted_words.py."""
+
+    words: int
+    plan: bytes
+    lists: bytes
 
 
 class Input(NamedTuple):
@@ -91,7 +114,8 @@ class Input(NamedTuple):
     row_bytes, words: bytes of a row, and the number of its 32-bit words that are multiplied.
     outside: a row of zero points, which taps outside of the image read.
     zero: zero point of the values after XOR of every byte with `flip`; 0 if it is subtracted.
-    sums: the kernel that sums rows. terms: see byte_pairs.py; None for other products.
+    sums: the kernel that sums rows. terms: see byte_pairs.py, shifted: see shifted_words.py; None
+    for other products.
     """
 
     steps: list[Step]
@@ -103,6 +127,7 @@ class Input(NamedTuple):
     flip: int = 0
     sums: str = ""
     terms: int | None = None
+    shifted: Shifted | None = None
 
 
 class Filter(NamedTuple):
@@ -167,19 +192,22 @@ def prepared_input(
     depth: int,
     tiling: Tiling,
     terms: int | None = None,
+    shifted: Shifted | None = None,
 ) -> Input:
-    """The Input of rows of `depth` elements; float16 must be widened before. terms: of the filter,
-    see byte_pairs.py.
+    """The Input of rows of `depth` elements; float16 must be widened before. terms, shifted:
+    of the filter.
     """
     if not product.quantized:
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
-    words = -(-depth // (tiling.group if terms is None else 4))
-    row_bytes = 4 * words
+    in_bytes = terms is not None or shifted is not None
+    words = -(-depth // (4 if in_bytes else tiling.group))
+    row_bytes = depth if shifted is not None else 4 * words
     flip, zero = signed_zero(product.input)
-    if terms is not None:
+    if in_bytes:
         kernel, flip = "prepare_u8", 0x80 ^ flip
         outside = bytes([zero + 128]) * row_bytes
-        prepared = Input([], source, row_bytes, words, outside, zero + 128, terms=terms)
+        prepared = Input([], source, row_bytes, words, outside, zero + 128)
+        prepared = prepared._replace(terms=terms, shifted=shifted)
         if row_bytes == depth and not flip:
             return prepared
     elif tiling.group == 2:
@@ -220,11 +248,11 @@ def packed_filter(
     depth: int,
     tile_rows: int,
     tiling: Tiling,
-    halved: bool = False,
+    weight_bytes: int = FLOAT32,
 ) -> Packed:
     """Pack a filter for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
 
-    halved: float32 is packed as float16.
+    weight_bytes: of a packed weight, if it is not quantized: see weight_format.py.
     """
     columns, taps = filter.columns, filter.taps
     if product.quantized:
@@ -233,8 +261,11 @@ def packed_filter(
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
-        kernel = f"pack_half_{product.variant}" if halved else f"pack_{product.variant}"
-        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * (2 if halved else 4)
+        kernel = (
+            f"pack_half_{product.variant}" if weight_bytes == FLOAT16 else f"pack_{product.variant}"
+        )
+        head = SCALED_HEAD_BYTES if weight_bytes == INT8 else FLOAT_HEAD_BYTES
+        column_bytes = head + taps * input.words * weight_bytes
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     width = tiling.panel_columns(tile_rows)
     panels = -(-columns // width)
@@ -272,6 +303,18 @@ def packed_filter(
             **sizes,
             depth=depth,
             panels=panels,
+        )
+    elif filter.operand.type in BYTES:
+        step = Step(
+            PACK_BYTES,
+            "pack_bytes" if weight_bytes == INT8 else "pack_widened_bytes",
+            tiles=panels,
+            once=True,
+            **addresses,
+            **sizes,
+            scales=scales(filter.operand),
+            depth=depth,
+            flip=flip,
         )
     else:
         step = Step(

@@ -66,14 +66,14 @@ def packed(
     tile_rows: int,
     geometry: Tiling,
     bias: BoundOperand | None = None,
-    halved: bool = False,
+    weight_bytes: int = 4,
 ) -> tuple[list[Step], Buffer]:
-    """(step, packed weights and bias) for a recurrence; halved: as float16."""
+    """(step, packed weights and bias) for a recurrence."""
     product = ProductDescriptor(op.variant, quantized=False)
     depth = weights.dimensions[1]
     input = prepared_input(product, None, 0, depth, geometry)
     filter = packed_filter(
-        product, matrix(weights, bias), input, depth, tile_rows, geometry, halved
+        product, matrix(weights, bias), input, depth, tile_rows, geometry, weight_bytes
     )
     return [filter.step], filter.buffer
 

@@ -5,7 +5,6 @@ Then one kernel runs a direction of a sequence. float16 is widened first.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
-from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
     Rows,
@@ -17,6 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+from nnapi_shim.drivers.cpu.lowering.weight_format import recurrent_weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -27,11 +27,11 @@ RECURRENCE = record(
     output=ADDRESS, state_out=ADDRESS, scratch=ADDRESS,
     tile_batches=INT64, tile_rows=INT64, batches=INT64, steps=INT64, backward=INT64,
     step_rows=INT64, batch_rows=INT64, output_stride=INT64, units=INT64, activation=INT64,
-    halved=INT64,
+    weight_bytes=INT64,
 )  # fmt: skip
 """One direction; step_rows and batch_rows as in lowering/recurrent.py.
 
-recurrent: packed weights, in float16 if `halved`. output_stride: bytes of a row of the output.
+recurrent: packed weights, in `weight_bytes` each. output_stride: bytes of a row of the output.
 table: row offsets for rows of `units` elements, then those of the last tile of rows, for the
 micro-kernels.
 """
@@ -120,8 +120,8 @@ def _direction(
     tile_rows = 1 if rows.batches == 1 else geometry.few_rows
     tile_batches = tile_rows * TILE_ROWS
     tiles = -(-rows.batches // tile_batches)
-    halved = is_halved(cell.recurrent_weights, tile_rows)
-    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, halved=halved)
+    size = recurrent_weight_bytes([cell.recurrent_weights], tile_rows)
+    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, weight_bytes=size)
     input_products: list[Any] = []
     for bias, (operand, weights) in zip((cell.bias, None), cell.inputs, strict=False):
         more, source = float_in(operand)
@@ -155,7 +155,7 @@ def _direction(
         output_stride=stride,
         units=units,
         activation=op.activation,
-        halved=int(halved),
+        weight_bytes=size,
     )
     return [*steps, *more, step, *after]
 

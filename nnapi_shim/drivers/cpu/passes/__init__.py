@@ -1,10 +1,11 @@
 """Passes: rewrites of a graph before lowering, and of the schedule after lowering.
 
-Results stay bit-identical, and NaN stays NaN, with three exceptions. fuse_dilation and fuse_padding
-select another kernel, which may accumulate float sums in another order: rounding, overflow of
-intermediate sums and the sign of a zero may differ. compress_weights_f16 rounds weights to float16
-and may change the order of accumulation. Passes act only where shapes and quantization are static
-and as declared, so the outputs of the program and the errors of a run stay those of the model.
+Results stay bit-identical, and NaN stays NaN, with four exceptions. fuse_dilation, fuse_padding and
+keep_weights_q8 select another kernel, which may accumulate float sums in another order: rounding,
+overflow of intermediate sums and the sign of a zero may differ. compress_weights_f16 rounds weights
+to float16 and may change the order of accumulation. Passes act only where shapes and quantization
+are static and as declared, so the outputs of the program and the errors of a run stay those of the
+model.
 
 A pass is a function in a file of its name, and a row of a table here. `nnapi-shim explain` lists
 every rewrite that a pass reports.
@@ -79,6 +80,12 @@ def _computes_constants(graph: Subgraph) -> bool:
     return False
 
 
+def _dequantizes_weights(graph: Subgraph) -> bool:
+    """Whether there are a DEQUANTIZE and an operation that may be a product of few rows."""
+    types = types_of(graph)
+    return O.DEQUANTIZE in types and not types.isdisjoint(ON_ONE_ROW)
+
+
 def _has(*spaces: str) -> Callable[[Schedule], bool]:
     """Whether a schedule has steps of all of these iteration spaces."""
     return lambda schedule: {each.step.record.space for each in schedule.steps}.issuperset(spaces)
@@ -124,6 +131,7 @@ def _has_small_steps(schedule: Schedule) -> bool:
 
 
 GRAPH_PASSES = (
+    GraphPass("keep_weights_q8", _dequantizes_weights),
     GraphPass("fold_constants", _computes_constants),
     GraphPass("merge_transposes", _of(O.TRANSPOSE)),
     GraphPass("merge_quantization", _of(O.QUANTIZE)),

@@ -48,7 +48,9 @@ def quantize(graph: Importing, operator: Operator) -> None:
 
 
 def dequantize(graph: Importing, operator: Operator) -> None:
-    """DEQUANTIZE; constants, such as 16-bit weights, are converted at import."""
+    """DEQUANTIZE; constants, such as 16-bit weights, are converted at import, except large 8-bit
+    weights.
+    """
     source = operator.inputs[0]
     tensor, value = graph.tensor(source), graph.value(source)
     if value is not None and not tensor.is_sparse:
@@ -56,6 +58,9 @@ def dequantize(graph: Importing, operator: Operator) -> None:
             raise reason(
                 f"{tensor} is {tensor.type}, which NNAPI does not have", "import.tflite.type"
             )
+        if graph.stays_stored(operator.outputs[0]):
+            graph.give(operator, graph.real(graph.operand(source)))
+            return
         graph.fold(operator.outputs[0], real_values(tensor, value).reshape(value.shape))
         return
     graph.give(operator, graph.operand(source))

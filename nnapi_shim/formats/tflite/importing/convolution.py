@@ -16,11 +16,11 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Operand:
-    """The weights of an operator. Quantized weights of a hybrid operator are dequantized to
-    float32.
+    """The weights of an operator. Quantized weights of a hybrid operator become float32: see
+    byte_weights.py.
     """
     if data.type is T.TENSOR_FLOAT32:
-        return graph.reals(operator.inputs[at])
+        return graph.weights(operator.inputs[at])
     return graph.operand(operator.inputs[at])
 
 

@@ -14,6 +14,7 @@ from nnapi_shim.formats.importing.allocation import Room
 from nnapi_shim.formats.importing.operations import Operations
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Operator, Tensor
+from nnapi_shim.formats.tflite.importing.byte_weights import stored_matrices
 from nnapi_shim.formats.tflite.importing.tensors import (
     OPERAND_TYPES,
     constant,
@@ -90,6 +91,8 @@ class Importing(Operations):
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
+        self._stored: frozenset[int | None] | None = None
+        """The 8-bit weights that the model converts; None until they are needed."""
         self._tensors = list(graph.tensors)
         self._given = {*graph.inputs, *(i for o in graph.operators for i in o.outputs)}
         self._states: dict[Operand, State] = {}
@@ -221,6 +224,21 @@ class Importing(Operations):
             self.room.take(4 * value.size, f"{tensor} in float32")
             self._reals[tensor.number] = self.model.constant(real_values(tensor, value))
         return self._reals[tensor.number]
+
+    def weights(self, index: int | None) -> Operand:
+        """As `reals`, for weights: large 8-bit ones are converted by the model."""
+        number = self.tensor(index).number
+        if self.stays_stored(number) and number not in self._reals:
+            self._reals[number] = self.real(self.operand(number))
+        return self.reals(number)
+
+    def stays_stored(self, number: int) -> bool:
+        """Whether a tensor is weights that the model keeps as bytes, or what DEQUANTIZE makes of
+        such weights.
+        """
+        if self._stored is None:
+            self._stored = frozenset() if self.is_inner else stored_matrices(self.graph)
+        return number in self._stored
 
     def is_rank_0(self, index: int | None) -> bool:
         """Whether a tensor is a scalar in the file, and so of rank 1 in the model."""

@@ -38,7 +38,7 @@ class _Cell:
         """An input as float32; None for an omitted one."""
         inputs = self.operator.inputs
         index = inputs[at] if at < len(inputs) else None
-        return None if index is None else self.graph.reals(index)
+        return None if index is None else self.graph.weights(index)
 
     def range(self, first: int, end: int) -> list[Operand | None]:
         """A range of inputs."""

@@ -4,6 +4,7 @@ from struct import iter_unpack, pack
 
 from nnapi_shim.drivers.cpu.lowering.half_precision import MIN_BYTES, ON_ONE_ROW, can_halve
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
+from nnapi_shim.drivers.cpu.passes.graph.rows import batches
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Operand, Operation, byte_size
 
@@ -20,7 +21,7 @@ def compress_weights_f16(graph: MutableGraph) -> None:
     if not can_halve():
         return
     for _, item in list(graph.each(*ON_ONE_ROW)):
-        if _batches(graph, item) != 1:
+        if batches(graph, item) != 1:
             continue
         matrices = [index for index in dict.fromkeys(item.inputs) if _is_matrix(graph, index)]
         size = sum([byte_size(graph.operands[index]) for index in matrices])
@@ -30,16 +31,6 @@ def compress_weights_f16(graph: MutableGraph) -> None:
             ]
             graph.constants.halved.update(weights)
             graph.report(item, f"{title(item)}: {size >> 10} KiB of weights are kept as float16")
-
-
-def _batches(graph: MutableGraph, item: Operation) -> int:
-    """The batch size of an operation; 0 if it is unknown."""
-    if item.type is O.FULLY_CONNECTED:
-        return (graph.operands[item.outputs[0]].dimensions or (0,))[0]
-    names = graph.named(item)
-    dimensions = graph.operands[names["input"]].dimensions
-    axis = 1 if "time_major" in names and graph.value(names["time_major"]) else 0
-    return dimensions[axis] if len(dimensions) > axis else 0
 
 
 def _is_matrix(graph: MutableGraph, index: int) -> bool:

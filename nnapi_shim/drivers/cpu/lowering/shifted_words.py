@@ -1,0 +1,138 @@
+"""Constant filters as words of four int8 at any byte of the input row, whose products with uint8
+fit int16 in pairs (byte_pairs.py says why they have to).
+
+In filters with a scale per channel, most words of a panel have a pair of weights that is too large
+in one of its columns. Such a pair is torn apart: a word may begin at any byte, so its pairs are
+(0, 1) and (2, 3), or (1, 2) and (3, 4) of the row. Words follow each other from left to right, with
+weights of 0 where they overlap. The last weight of a word takes what fits beside its neighbour, and
+the next word begins with the rest. So a word covers four weights where two pairs fit, and hardly
+ever less than three.
+
+Each vector of columns has words of its own. Behind its head a panel has the weights, int8[words,
+vectors, lanes, 4]. Where they are multiplied is in a list of each panel, apart from the weights,
+because weights of cached models are only numbers (cache/cache.py):
+
+    int64[taps + 1]           number of the first word of each tap, and of all words
+    int32[words, vectors]     byte offset of each word in an input row
+
+Offsets are within 0 and depth - 4, so nothing is read outside of the row. In trained models with a
+scale per channel there are 1.03 to 1.25 times as many words as four weights each would need.
+"""
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import FILTER
+from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    QUANTIZED_HEAD_BYTES,
+    Filter,
+    Input,
+    Packed,
+    Shifted,
+)
+from nnapi_shim.drivers.cpu.lowering.requantization import float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
+from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hal.types import byte_size
+from nnapi_shim.operations.declare import BoundOperand
+
+PLAN_WORDS = record(**FILTER, exceeding=ADDRESS, limit=INT64)
+"""output: int32, the number of numbers of the plan or 0, that of the words of the largest panel,
+and the plan. exceeding: scratch memory, two bytes for each weight of a row.
+limit: number of words above which there is no plan.
+"""
+PACK_WORDS = record(
+    **FILTER,
+    bias=ADDRESS,
+    multipliers=ADDRESS,
+    plan=ADDRESS,
+    panel_bytes=INT64,
+    input_zero=INT64,
+    zero_point=INT64,
+)
+"""A tile is a panel."""
+LIST_WORDS = record(
+    plan=ADDRESS, output=ADDRESS,
+    columns=INT64, taps=INT64, width=INT64, lanes=INT64, list_bytes=INT64,
+)  # fmt: skip
+"""output: the lists of all panels."""
+
+LEAST_DEPTH = 4
+WORTH = {4: 1.1, 8: 1.25}
+"""Words per four weights, at most, by lanes of a vector: with more words, products of int16 are
+faster. With 4 lanes, each word takes an instruction more, which no load does along.
+"""
+PLAN_HEAD = 2
+
+
+def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shifted | None:
+    """The words of a filter [columns, ..., depth]; None if it is not to be multiplied by them."""
+    value = filter.value
+    if type(value) is not ConstantBytes or tile_rows != tiling.rows or not byte_size(filter):
+        return None
+    columns, depth = filter.dimensions[0], filter.dimensions[-1]
+    flip, zero = signed_zero(filter)
+    if zero or depth < LEAST_DEPTH:
+        return None
+    taps = byte_size(filter) // (columns * depth)
+    panels = -(-columns // tiling.columns)
+    limit = int(panels * taps * depth * WORTH[tiling.lanes] / 4)
+    # A number for each panel, one for each tap, and two for each word of a vector.
+    numbers = PLAN_HEAD + panels * (1 + taps) + 2 * tiling.vectors * (limit + depth)
+    memory = bytearray(4 * numbers + 2 * depth)
+    output, _keep = address.address_of(memory)
+    sizes = columns, taps, depth, tiling.columns, tiling.lanes, flip, zero
+    packed = PLAN_WORDS.pack(value.address, output, *sizes, output + 4 * numbers, limit)
+    where, _keep_record = address.address_of(packed)
+    library.current().function("plan_words")(where, 0)
+    used, most = address.words(output, "int32_t", 2)
+    if not used:
+        return None
+    plan = bytes(memory[4 * PLAN_HEAD : 4 * used])
+    return Shifted(most, plan, _lists(plan, columns, taps, most, tiling))
+
+
+def _lists(plan: bytes, columns: int, taps: int, words: int, tiling: Tiling) -> bytes:
+    """The lists of all panels, which have at most so many words."""
+    list_bytes = round_up(8 * (taps + 1) + 4 * tiling.vectors * words, 8)
+    memory = bytearray(-(-columns // tiling.columns) * list_bytes)
+    where = [address.address_of(buffer) for buffer in (plan, memory)]
+    sizes = columns, taps, tiling.columns, tiling.lanes, list_bytes
+    packed, _keep = address.address_of(LIST_WORDS.pack(where[0][0], where[1][0], *sizes))
+    library.current().function("list_words")(packed, 0)
+    return bytes(memory)
+
+
+def packed_words(
+    product: ProductDescriptor, filter: Filter, input: Input, depth: int, tiling: Tiling
+) -> Packed:
+    """Pack a filter as the words that `input.shifted` names."""
+    assert input.shifted is not None
+    columns, taps, width = filter.columns, filter.taps, tiling.columns
+    panels = -(-columns // width)
+    panel_bytes = width * (QUANTIZED_HEAD_BYTES + 4 * input.shifted.words)
+    buffer = Buffer(panels * panel_bytes)
+    flip, zero = signed_zero(filter.operand)
+    step = Step(
+        PACK_WORDS,
+        "pack_words",
+        once=True,
+        tiles=panels,
+        filter=filter.source,
+        output=buffer,
+        columns=columns,
+        taps=taps,
+        depth=depth,
+        width=width,
+        lanes=tiling.lanes,
+        flip=flip,
+        filter_zero=zero,
+        bias=filter.bias,
+        multipliers=float64s(filter.multipliers),
+        plan=input.shifted.plan,
+        panel_bytes=panel_bytes,
+        input_zero=input.zero,
+        zero_point=signed_zero(product.output)[1],
+    )
+    return Packed(step, buffer, columns, panels, panel_bytes, 0, True)

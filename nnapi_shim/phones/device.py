@@ -1,0 +1,92 @@
+"""IDevice of a profile: another device of this library computes what it takes."""
+
+from time import sleep
+
+from nnapi_shim.drivers import built_in_devices
+from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
+from nnapi_shim.hal.levels import feature_level
+from nnapi_shim.hal.types import CacheHandles, Capabilities, ExecutionResult, Model, Request
+from nnapi_shim.phones.profile import DeviceProfile
+from nnapi_shim.phones.taken import taken
+
+_US = 1e-6
+
+
+class ProfiledDevice:
+    """A device with the name, the levels and the limits of a profile."""
+
+    def __init__(self, described: DeviceProfile) -> None:
+        self.name = described.name
+        self.version = described.version
+        self.type = described.type
+        self.feature_level = feature_level(described.level)
+        self._described = described
+        self._computing: IDevice = next(
+            entry.load() for entry in built_in_devices() if entry.name == described.computed_by
+        )
+
+    def getCapabilities(self) -> Capabilities:
+        """The figures of the profile."""
+        return self._described.capabilities
+
+    def getSupportedOperations(self, model: Model) -> list[bool]:
+        """What the profile takes, as far as the computing device supports it."""
+        supported = self._computing.getSupportedOperations(model)
+        chosen = taken(model, self._described.rules, self._described.level)
+        return [can and may for can, may in zip(supported, chosen, strict=True)]
+
+    def prepareModel(
+        self,
+        model: Model,
+        preference: ExecutionPreference,
+        priority: Priority,
+        deadline_ns: int | None,
+        cache: CacheHandles | None,
+    ) -> IPreparedModel:
+        """Compile on the computing device; with its cache only if the profile has caching."""
+        delays = self._described.delays
+        if delays.compile_us:
+            sleep(delays.compile_us * _US)
+        handles = cache if self._described.caching else None
+        prepared = self._computing.prepareModel(model, preference, priority, deadline_ns, handles)
+        longer_us = delays.run_us + delays.operation_us * len(model.main.operations)
+        return DelayedPreparedModel(prepared, longer_us) if longer_us else prepared
+
+    def wait(self) -> None:
+        """As the computing device."""
+        self._computing.wait()
+
+
+class DelayedPreparedModel(IPreparedModel):
+    """A prepared model whose runs take longer."""
+
+    def __init__(self, prepared: IPreparedModel, longer_us: float) -> None:
+        self._prepared = prepared
+        self._longer_us = longer_us
+
+    def createReusableExecution(
+        self, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> IExecution:
+        """As IPreparedModel."""
+        execution = self._prepared.createReusableExecution(request, measure, loop_timeout_ns)
+        return _DelayedExecution(execution, self._longer_us)
+
+
+class _DelayedExecution:
+    def __init__(self, execution: IExecution, longer_us: float) -> None:
+        self._execution = execution
+        self._longer_us = longer_us
+
+    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+        """As IExecution; measured times have the delay."""
+        sleep(self._longer_us * _US)
+        result = self._execution.compute(deadline_ns)
+        longer_ns = int(self._longer_us * 1000)
+        device, driver = result.timing
+        if device is None or driver is None:
+            return result
+        timing = result.timing._replace(
+            time_on_device_ns=device + longer_ns, time_in_driver_ns=driver + longer_ns
+        )
+        return result._replace(timing=timing)

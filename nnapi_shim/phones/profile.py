@@ -1,0 +1,73 @@
+"""The contents of a profile."""
+
+from nnapi_shim.hal.enums import DeviceType, OperandType, OperationType
+from nnapi_shim.hal.levels import AndroidVersion
+from nnapi_shim.hal.types import Capabilities
+from nnapi_shim.hints import NamedTuple
+
+SCHEMA = 1
+"""The version of the schema that this library reads."""
+
+CPU = "nnapi-reference"
+"""The name of the CPU device, the last one of every Android phone."""
+
+
+class Rule(NamedTuple):
+    """Operations that a device takes, if all their tensors are within the limits.
+
+    names: the operations; None for all of the device's level. types: of tensors; None for all.
+    The limits are None where there are none. max_batch: of the first dimension.
+    known_dimensions: whether all dimensions must be declared.
+    """
+
+    names: frozenset[OperationType] | None
+    types: frozenset[OperandType] | None
+    min_rank: int | None
+    max_rank: int | None
+    max_dimension: int | None
+    max_elements: int | None
+    max_batch: int | None
+    known_dimensions: bool
+
+
+class Delays(NamedTuple):
+    """Time that a device takes in addition to computing, in us: to compile a model, to run it, and
+    for each operation of a run.
+    """
+
+    compile_us: float = 0
+    run_us: float = 0
+    operation_us: float = 0
+
+
+class DeviceProfile(NamedTuple):
+    """A device of a phone.
+
+    level: its feature level, 1 to 8. computed_by: the device of this library that computes.
+    """
+
+    name: str
+    version: str
+    type: DeviceType
+    level: int
+    computed_by: str
+    capabilities: Capabilities
+    caching: bool
+    delays: Delays
+    rules: tuple[Rule, ...]
+
+
+class Profile(NamedTuple):
+    """A phone. devices: with the CPU, which is the last one."""
+
+    name: str
+    description: str
+    android: str
+    api_level: int
+    level: int
+    devices: tuple[DeviceProfile, ...]
+
+    @property
+    def version(self) -> AndroidVersion:
+        """Its levels."""
+        return AndroidVersion(self.api_level, self.level)

@@ -1,0 +1,45 @@
+"""Runs a program with the checks of NNAPI_SHIM_CHECK; its exit code and the findings."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nnapi_shim import settings
+from nnapi_shim.phones.check_rules import parsed
+from nnapi_shim.tools.execute import program_path
+from nnapi_shim.tools.report import Report
+
+_OF_A_SIGNAL = 128
+
+
+@dataclass(frozen=True)
+class CheckedRun(Report):
+    """A run. exit_code: of the program, or 128 plus the number of the signal that ended it.
+    findings: check and text of each.
+    """
+
+    exit_code: int
+    findings: list[tuple[str, str]]
+
+
+def run_checked(command: Sequence[str], variables: Mapping[str, str], checks: str) -> CheckedRun:
+    """Run a program to its end; it has the terminal meanwhile.
+
+    variables: its environment (execute.environment). checks: as NNAPI_SHIM_CHECK. Raises BAD_DATA
+    for a check or a program that does not exist.
+    """
+    parsed(checks)
+    path = program_path(command, variables)
+    with tempfile.TemporaryDirectory(prefix="nnapi-shim-check-") as folder:
+        report = Path(folder) / "report"
+        environment = dict(variables) | {settings.CHECK.name: f"{checks} report={report}"}
+        code = subprocess.run(
+            [path, *command[1:]], env=environment, check=False, restore_signals=True
+        ).returncode
+        lines = report.read_text().splitlines() if report.exists() else []
+    entries = [json.loads(line) for line in lines]
+    findings = [(entry["check"], entry["text"]) for entry in entries]
+    return CheckedRun(code if code >= 0 else _OF_A_SIGNAL - code, findings)

@@ -1,0 +1,270 @@
+"""Runs a program once for each of its calls, with that call failing, and judges what it does."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from nnapi_shim import settings
+from nnapi_shim.errors import bad_data
+from nnapi_shim.phones.fault_rules import FUNCTIONS
+from nnapi_shim.tools.execute import program_path
+from nnapi_shim.tools.report import Progress, Report, untold
+from nnapi_shim.tools.sweep_codes import codes_of
+
+CRASHED, HUNG, LEAKED = "crashed", "hung", "leaked"
+UNNOTICED, CONTINUED = "unnoticed", "continued"
+"""Findings: it ended well with other output; it used what the failed call did not make."""
+FAILED, RECOVERED = "failed", "recovered"
+"""What is right: it ended with an exit code; it ended as without the fault."""
+
+_SHORTEST_LIMIT_S = 10.0
+_TIMES_AS_LONG = 10
+
+
+@dataclass(frozen=True)
+class FaultRun(Report):
+    """A run with one fault. function, call, code: the call that failed, and how. outcome: as above.
+    exit_code: negative for a signal; None if it hung. details: what shows the finding. faults: the
+    value of NNAPI_SHIM_FAULTS that repeats it.
+    """
+
+    function: str
+    call: int
+    code: str
+    outcome: str
+    exit_code: int | None
+    details: str
+    faults: str
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the program is wrong."""
+        return self.outcome not in (FAILED, RECOVERED)
+
+
+@dataclass(frozen=True)
+class Sweep(Report):
+    """A sweep. calls: of each function without a fault. skipped: calls above the limit of calls per
+    function. alive: handles that are not freed without a fault. compares_output: False if stdout
+    differs from run to run.
+    """
+
+    program: list[str]
+    exit_code: int
+    calls: dict[str, int]
+    skipped: int
+    alive: dict[str, int]
+    compares_output: bool
+    runs: list[FaultRun]
+
+    @property
+    def findings(self) -> list[FaultRun]:
+        """The runs that show an error of the program."""
+        return [run for run in self.runs if run.is_finding]
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a program did. exit_code: None if it exceeded the time limit."""
+
+    exit_code: int | None
+    stdout: bytes
+    seconds: float
+    entries: list[dict[str, Any]]
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """The entry of the end of the process; empty if it did not get there."""
+        return next((each for each in self.entries if "calls" in each), {})
+
+    @property
+    def refusals(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Function and rule -> the entry of its first refusal for another reason than a fault."""
+        return {(it["refused"], it["rule"]): it for it in self.entries if "refused" in it}
+
+
+def sweep(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    jobs: int = 0,
+    limit_s: float = 0,
+    most_calls: int = 5,
+    progress: Progress = untold,
+) -> Sweep:
+    """Run a program with each call failing in turn, with each code that the function may return.
+
+    variables: its environment (execute.environment). jobs: runs at the same time; 0 for the number
+    of processors. limit_s: time limit of a run; 0 for ten times the first one, at least 10 s.
+    most_calls: of each function; later calls do not fail.
+
+    Raises BAD_DATA for a program that cannot be swept: it fails without a fault, makes no call, or
+    writes files in the current folder.
+    """
+    words = [program_path(command, variables), *command[1:]]
+    with tempfile.TemporaryDirectory(prefix="nnapi-shim-sweep-") as folder:
+        runner = _Runner(words, variables, folder)
+        before = _files()
+        first = runner.run("", limit_s or 600)
+        _require_sweepable(command, first, before)
+        limit_s = limit_s or max(_SHORTEST_LIMIT_S, _TIMES_AS_LONG * first.seconds)
+        second = runner.run("", limit_s)
+        compares_output = first.stdout == second.stdout
+        counts = {name: n for name, n in first.end["calls"].items() if name in FUNCTIONS}
+        planned = [
+            (name, call, code.name)
+            for name, count in counts.items()
+            for call in range(1, min(count, most_calls) + 1)
+            for code in codes_of(name)
+        ]
+        done = [0]
+
+        def judged(plan: tuple[str, int, str]) -> FaultRun:
+            name, call, code = plan
+            faults = f"function={name.removeprefix('ANeuralNetworks')} nth={call} code={code}"
+            result = runner.run(faults, limit_s)
+            outcome, details = _outcome(first, result, compares_output)
+            done[0] += 1
+            progress(done[0], len(planned), name)
+            return FaultRun(name, call, code, outcome, result.exit_code, details, faults)
+
+        with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+            runs = list(pool.map(judged, planned))
+    return Sweep(
+        list(command),
+        first.exit_code or 0,
+        counts,
+        sum(max(0, count - most_calls) for count in counts.values()),
+        first.end["alive"],
+        compares_output,
+        runs,
+    )
+
+
+def _files() -> dict[str, tuple[int, int]]:
+    """The entries of the current folder, with size and time of change."""
+    entries = {}
+    for path in Path.cwd().iterdir():
+        status = path.lstat()
+        entries[path.name] = (status.st_size, status.st_mtime_ns)
+    return entries
+
+
+def _require_sweepable(
+    command: Sequence[str], first: _Result, before: Mapping[str, tuple[int, int]]
+) -> None:
+    """Raise BAD_DATA if the run without a fault shows that faults would show nothing."""
+    name = command[0]
+    if first.exit_code is None:
+        message = f"{name} does not end by itself; --limit sets the time limit"
+        raise bad_data(message, "tool.sweep.hangs")
+    if first.exit_code != 0:
+        code = first.exit_code
+        how = f"is ended by signal {-code}" if code < 0 else f"gives exit code {code}"
+        message = f"{name} {how} without a fault; a program to be swept ends with 0"
+        raise bad_data(message, "tool.sweep.fails")
+    if not first.end.get("calls"):
+        message = (
+            f"{name} makes no call of NNAPI in its own process; a program to be swept uses "
+            "libneuralnetworks.so, and ends by exit() or a return from main()"
+        )
+        raise bad_data(message, "tool.sweep.no-calls")
+    written = [name for name, status in _files().items() if before.get(name) != status]
+    if written:
+        message = (
+            f"{name} writes files in the current folder ({', '.join(sorted(written)[:5])}), which "
+            "its runs would share; run it where it writes none"
+        )
+        raise bad_data(message, "tool.sweep.writes-files")
+
+
+class _Runner:
+    """Runs the program, each time with a report of its own and a temporary folder of its own."""
+
+    def __init__(self, words: Sequence[str], variables: Mapping[str, str], folder: str) -> None:
+        self._words = words
+        self._variables = variables
+        self._folder = folder
+
+    def run(self, faults: str, limit_s: float) -> _Result:
+        """Run it with a fault."""
+        own = tempfile.mkdtemp(dir=self._folder)
+        report = Path(own) / "report"
+        rules = "; ".join(filter(None, (faults, f"report={report}")))
+        environment = dict(self._variables) | {settings.FAULTS.name: rules, "TMPDIR": own}
+        began = monotonic()
+        process = subprocess.Popen(
+            self._words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            stdout, _ = process.communicate(timeout=limit_s)
+            code: int | None = process.returncode
+        except subprocess.TimeoutExpired:
+            code, stdout = None, b""
+        finally:
+            _end_group(process)
+        lines = report.read_text().splitlines() if report.exists() else []
+        return _Result(code, stdout, monotonic() - began, [json.loads(line) for line in lines])
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """End the program and the processes that it left behind."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _outcome(first: _Result, result: _Result, compares_output: bool) -> tuple[str, str]:
+    """Outcome and details of a run with a fault."""
+    if result.exit_code is None:
+        return HUNG, "it exceeded the time limit"
+    if result.exit_code < 0:
+        return CRASHED, f"signal {-result.exit_code}"
+    as_before = first.refusals
+    for what, refused in result.refusals.items():
+        if what not in as_before:
+            return CONTINUED, f"{refused['refused']} was refused: {refused['message']}"
+    if result.exit_code != 0:
+        return FAILED, ""
+    if compares_output and result.stdout != first.stdout:
+        return UNNOTICED, "exit code 0 with other output"
+    alive, before = result.end.get("alive", {}), first.end["alive"]
+    more = [f"{n} {kind}" for kind, n in alive.items() if n > before.get(kind, 0)]
+    if more:
+        return LEAKED, f"not freed: {', '.join(more)}"
+    return RECOVERED, ""
+
+
+def junit(report: Sweep) -> str:
+    """The sweep as a JUnit XML file: a test case for each run."""
+    from xml.sax.saxutils import escape, quoteattr
+
+    name = quoteattr(f"nnapi-shim sweep {' '.join(report.program)}")
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name={name} tests="{len(report.runs)}" failures="{len(report.findings)}">',
+    ]
+    for run in report.runs:
+        case = quoteattr(f"{run.function} call {run.call} {run.code}")
+        begin = f"  <testcase classname={quoteattr(Path(report.program[0]).name)} name={case}"
+        if not run.is_finding:
+            lines.append(f"{begin}/>")
+            continue
+        message = quoteattr(f"{run.outcome}: {run.details}")
+        repeat = escape(f"NNAPI_SHIM_FAULTS='{run.faults}'")
+        lines.append(f"{begin}><failure message={message}>{repeat}</failure></testcase>")
+    return "\n".join([*lines, "</testsuite>", ""])

@@ -1,0 +1,116 @@
+"""Products of float32 and 8-bit weights that are summed in integers: rounded once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nnapi_shim import Compilation, Model
+from nnapi_shim.drivers.cpu.lowering.exact_products import LARGE, has_exact_products
+from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+from nnapi_shim.drivers.cpu.passes.graph import keep_weights_q8
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.tools.explain import explain
+
+pytestmark = pytest.mark.skipif(tiling().group != 4, reason="this tier has no dot product of bytes")
+F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also small models."""
+    monkeypatch.setattr(keep_weights_q8, "MIN_EXACT", 1)
+
+
+def product(
+    x: np.ndarray, weights: np.ndarray, bias: np.ndarray, scale: Any, unsigned: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Our result and the exact one, in float64."""
+    model = Model()
+    given = model.input(F32, x.shape)
+    if unsigned:
+        stored = model.constant((weights + 128).astype(np.uint8), U8, scale, 128)
+    elif isinstance(scale, tuple):
+        stored = model.constant(weights.astype(np.int8), scales=scale, channel_dim=0)
+    else:
+        stored = model.constant(weights.astype(np.int8), S8, scale, 0)
+    model.outputs(model.fully_connected(given, model.dequantize(stored, output=F32), bias))
+    model.finish()
+    assert "keep_weights_q8" in {done.name for done in explain(model).passes}
+    result = Compilation(model, devices=["nnapi-cpu"]).run(x)
+    factors = np.float32(scale).astype(np.float64)
+    return result, (x.astype(np.float64) @ weights.T.astype(np.float64)) * factors + bias
+
+
+def wide(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Numbers of all magnitudes."""
+    return (x * 10.0 ** rng.uniform(-45, 17, x.shape)).astype(np.float32)
+
+
+def sparse(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Mostly zeros."""
+    return np.where(rng.random(x.shape) < 0.1, x, np.float32(0))
+
+
+def subnormal(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Below the normal numbers, and a few others."""
+    return np.where(rng.random(x.shape) < 0.1, x, x * np.float32(1e-40))
+
+
+@pytest.mark.parametrize("change", [None, wide, sparse, subnormal])
+@pytest.mark.parametrize(
+    ("rows", "depth", "units"),
+    [(1, 1, 1), (1, 5, 3), (2, 16, 64), (3, 333, 70), (4, 64, 130), (1, 1100, 65), (1, 4099, 17)],
+)
+def test_results_are_rounded_once(rows: int, depth: int, units: int, change: Any) -> None:
+    rng = np.random.default_rng(depth)
+    x = rng.normal(size=(rows, depth)).astype(np.float32)
+    x = x if change is None else change(rng, x)
+    weights = rng.integers(-127, 128, (units, depth))
+    weights[0], weights[-1, ::2] = 127, -127
+    bias = rng.normal(size=units).astype(np.float32)
+    scales = tuple(rng.uniform(0.001, 0.1, units).tolist())
+    for scale, unsigned in ((0.0123, False), (0.0123, True), (scales, False)):
+        result, exact = product(x, weights, bias, scale, unsigned)
+        step = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
+        assert (np.abs(result - exact) <= 0.5001 * step).all()
+
+
+def test_rows_of_subnormal_numbers() -> None:
+    rng = np.random.default_rng(5)
+    x = (rng.normal(size=(1, 50)) * 1e-41).astype(np.float32)
+    weights = rng.integers(-127, 128, (70, 50))
+    result, exact = product(x, weights, np.zeros(70, np.float32), 0.5)
+    np.testing.assert_array_equal(result, exact.astype(np.float32))
+
+
+def test_the_smallest_weight() -> None:
+    """-128, of all elements, in a deep product: the largest sums of digits."""
+    depth = 1 << 16
+    x = np.full((1, depth), -0.9999999, np.float32)
+    result, exact = product(x, np.full((2, depth), -128), np.zeros(2, np.float32), 0.5)
+    np.testing.assert_array_equal(result, exact.astype(np.float32))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 2.0**60, -3e38])
+def test_large_elements(value: float) -> None:
+    """Such a row is summed in float32; the one beside it is not."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, 40)).astype(np.float32)
+    x[0, 7] = value
+    weights = rng.integers(-127, 128, (80, 40))
+    weights[3, 7] = 0
+    with np.errstate(invalid="ignore"):
+        result, exact = product(x, weights, np.zeros(80, np.float32), 0.25)
+    largest = np.finfo(np.float32).max
+    expected = np.clip(exact, -largest, largest)
+    np.testing.assert_allclose(result[0], expected[0], rtol=1e-6)
+    np.testing.assert_array_equal(result[1], exact[1].astype(np.float32))
+    assert np.float32(2.0**60).view(np.int32) == LARGE
+
+
+def test_large_scales_and_depths_have_other_kernels() -> None:
+    for size, scale, expected in ((1 << 16, 2.0**30, True), (65537, 1.0, False), (9, 2e9, False)):
+        weights = BoundOperand(0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED, (3, size), scale)
+        assert has_exact_products(weights, tiling()) is expected

@@ -1,0 +1,1 @@
+"""Tests of phone profiles and injected faults."""

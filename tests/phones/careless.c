@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client that is careful, except in what its argument names: leak (an execution), compile (the model
+ * again and again), execute (a new execution for each run), shift (an input that is not aligned).
+ */
+#include <android/NeuralNetworks.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Alignas(64) uint16_t input[64], output[64];
+static const char* carelessness = "";
+
+static void check(int code) {
+  if (code != 0) exit(3);
+}
+
+static int is(const char* word) { return strcmp(carelessness, word) == 0; }
+
+static ANeuralNetworksModel* build(void) {
+  const uint32_t sizes[] = {4}, inputs[] = {0, 0, 1}, outputs[] = {2};
+  const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT16, 1, sizes, 0.0f, 0};
+  const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, NULL, 0.0f, 0};
+  const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+  ANeuralNetworksModel* model = NULL;
+  check(ANeuralNetworksModel_create(&model));
+  check(ANeuralNetworksModel_addOperand(model, &tensor));
+  check(ANeuralNetworksModel_addOperand(model, &scalar));
+  check(ANeuralNetworksModel_addOperand(model, &tensor));
+  check(ANeuralNetworksModel_setOperandValue(model, 1, &none, sizeof none));
+  check(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, inputs, 1, outputs));
+  check(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, inputs, 1, outputs));
+  check(ANeuralNetworksModel_finish(model));
+  return model;
+}
+
+static void run(ANeuralNetworksCompilation* compilation, int times, int is_kept) {
+  ANeuralNetworksExecution* execution = NULL;
+  check(ANeuralNetworksExecution_create(compilation, &execution));
+  check(ANeuralNetworksExecution_setInput(execution, 0, NULL, input + (is("shift") ? 2 : 0), 8));
+  check(ANeuralNetworksExecution_setOutput(execution, 0, NULL, output, 8));
+  if (times > 1) check(ANeuralNetworksExecution_setReusable(execution, true));
+  for (int i = 0; i < times; ++i) check(ANeuralNetworksExecution_compute(execution));
+  if (!is_kept) ANeuralNetworksExecution_free(execution);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) carelessness = argv[1];
+  ANeuralNetworksModel* model = build();
+  for (int i = 0; i < (is("compile") ? 4 : 2); ++i) {
+    ANeuralNetworksCompilation* compilation = NULL;
+    check(ANeuralNetworksCompilation_create(model, &compilation));
+    check(ANeuralNetworksCompilation_finish(compilation));
+    const int count = is("execute") && i == 0 ? 5 : 1;
+    for (int j = 0; j < count; ++j) run(compilation, count > 1 ? 1 : 5, is("leak") && i == 0);
+    ANeuralNetworksCompilation_free(compilation);
+    if (is("shift")) break;
+  }
+  ANeuralNetworksModel_free(model);
+  return 0;
+}
