@@ -5,7 +5,7 @@ from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
 from nnapi_shim.formats.tflite.importing.graph import Importing
-from nnapi_shim.formats.tflite.importing.plain import Lowering, same
+from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -41,9 +41,15 @@ def _choose(
 
 
 LOWERINGS: dict[str, Lowering] = {
-    **same(
-        "EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL LOGICAL_AND LOGICAL_NOT LOGICAL_OR NOT_EQUAL"
-    ),
+    "EQUAL": plain("EQUAL"),
+    "GREATER": plain("GREATER"),
+    "GREATER_EQUAL": plain("GREATER_EQUAL"),
+    "LESS": plain("LESS"),
+    "LESS_EQUAL": plain("LESS_EQUAL"),
+    "LOGICAL_AND": plain("LOGICAL_AND"),
+    "LOGICAL_NOT": plain("LOGICAL_NOT"),
+    "LOGICAL_OR": plain("LOGICAL_OR"),
+    "NOT_EQUAL": plain("NOT_EQUAL"),
     "SELECT": select,
     "SELECT_V2": select_broadcast,
 }

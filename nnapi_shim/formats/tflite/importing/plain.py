@@ -16,8 +16,3 @@ def plain(type: str) -> Lowering:
         graph.add(type, graph.operands(operator.inputs), operator)
 
     return lower
-
-
-def same(names: str) -> dict[str, Lowering]:
-    """Lowerings of operators that have the name and the operands of an NNAPI operation."""
-    return {name: plain(name) for name in names.split()}

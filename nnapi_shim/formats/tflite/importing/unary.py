@@ -12,7 +12,7 @@ from nnapi_shim.formats.importing.operations import NONE, require_known
 from nnapi_shim.formats.importing.reason import reason
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing
-from nnapi_shim.formats.tflite.importing.plain import Lowering, plain, same
+from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 
 Function = Callable[[Math, Operand], Operand]
@@ -114,20 +114,32 @@ def sign(graph: Importing, operator: Operator) -> None:
 
 
 LOWERINGS: dict[str, Lowering] = {
-    **same("ABS EXP FLOOR HARD_SWISH LOG LOGISTIC PRELU RELU RELU6 RSQRT SIN SQRT TANH"),
+    "ABS": plain("ABS"),
     "CEIL": ceil,
     "COS": _real(math.cosine),
     "ELU": _real(lambda m, x: m.graph.make("ELU", [x, 1.0])),
+    "EXP": plain("EXP"),
+    "FLOOR": plain("FLOOR"),
     "GELU": gelu,
+    "HARD_SWISH": plain("HARD_SWISH"),
     "L2_NORMALIZATION": l2_normalization,
     "LEAKY_RELU": leaky_relu,
     "LOCAL_RESPONSE_NORMALIZATION": local_response,
+    "LOG": plain("LOG"),
+    "LOGISTIC": plain("LOGISTIC"),
     "LOG_SOFTMAX": log_softmax,
     "NEG": negative,
+    "PRELU": plain("PRELU"),
+    "RELU": plain("RELU"),
+    "RELU6": plain("RELU6"),
     "RELU_0_TO_1": _real(lambda m, x: m.min(m.max(x, 0), 1)),
     "RELU_N1_TO_1": plain("RELU1"),
     "ROUND": _real(math.rounded),
+    "RSQRT": plain("RSQRT"),
     "SIGN": sign,
+    "SIN": plain("SIN"),
     "SOFTMAX": softmax,
+    "SQRT": plain("SQRT"),
     "SQUARE": square,
+    "TANH": plain("TANH"),
 }
