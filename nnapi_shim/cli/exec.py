@@ -194,7 +194,8 @@ def _show(report: "Sweep") -> None:
         write(f"repeat one: nnapi-shim exec --faults '{report.findings[0].faults}' -- ...")
     outcomes = [run.outcome for run in report.runs]
     parts = [f"{outcomes.count(each)} {each}" for each in dict.fromkeys(sorted(outcomes))]
-    write(f"{count(len(report.runs), 'run')}: {', '.join(parts)}")
+    verdict = count(len(report.findings), "finding") if report.findings else "no findings"
+    write(f"{count(len(report.runs), 'run')} with a failing call: {', '.join(parts)}; {verdict}")
     if report.alive:
         kept = ", ".join(f"{number} {kind}" for kind, number in report.alive.items())
         write(f"without a fault the program does not free: {kept}")

@@ -113,11 +113,12 @@ def sweep(
     words = [program_path(command, variables), *command[1:]]
     with tempfile.TemporaryDirectory(prefix="nnapi-shim-sweep-") as folder:
         runner = _Runner(words, variables, folder)
-        before = _files()
         first = runner.run("", limit_s or 600)
-        _require_sweepable(command, first, before)
+        _require_sweepable(command, first)
         limit_s = limit_s or max(_SHORTEST_LIMIT_S, _TIMES_AS_LONG * first.seconds)
+        before = _files()  # only now: the first run writes bytecode where the package is a checkout
         second = runner.run("", limit_s)
+        _require_no_files(command, before)
         compares_output = first.stdout == second.stdout
         counts = {name: n for name, n in first.end["calls"].items() if name in FUNCTIONS}
         planned = [
@@ -159,9 +160,7 @@ def _files() -> dict[str, tuple[int, int]]:
     return entries
 
 
-def _require_sweepable(
-    command: Sequence[str], first: _Result, before: Mapping[str, tuple[int, int]]
-) -> None:
+def _require_sweepable(command: Sequence[str], first: _Result) -> None:
     """Raise BAD_DATA if the run without a fault shows that faults would show nothing."""
     name = command[0]
     if first.exit_code is None:
@@ -178,11 +177,16 @@ def _require_sweepable(
             "libneuralnetworks.so, and ends by exit() or a return from main()"
         )
         raise bad_data(message, "tool.sweep.no-calls")
+
+
+def _require_no_files(command: Sequence[str], before: Mapping[str, tuple[int, int]]) -> None:
+    """Raise BAD_DATA if a run has written files in the current folder."""
     written = [name for name, status in _files().items() if before.get(name) != status]
     if written:
+        files = ", ".join(sorted(written)[:5])
         message = (
-            f"{name} writes files in the current folder ({', '.join(sorted(written)[:5])}), which "
-            "its runs would share; run it where it writes none"
+            f"{command[0]} writes files in the current folder ({files}), which its runs would "
+            "share; run it where it writes none"
         )
         raise bad_data(message, "tool.sweep.writes-files")
 
