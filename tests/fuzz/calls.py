@@ -20,6 +20,7 @@ SLOT_BYTES, SLOTS = 256, 128
 _RETURNS = {
     "void": None,
     "int": ctypes.c_int,
+    "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
     "uint64_t": ctypes.c_uint64,
     "const char *": ctypes.c_char_p,

@@ -205,6 +205,7 @@ def test_everything_is_covered():
         "_getDefaultLoopTimeout",
         "_getMaximumLoopTimeout",
         "_getRuntimeFeatureLevel",
+        "nnapi_shim_getAndroidApiLevel",
         "nnapi_shim_getLastError",
         "nnapi_shim_getVersion",
         "nnapi_shim_getProcessorTier",
