@@ -115,7 +115,9 @@ def float_column(x, panel, width, column, depth):
     total, scale = heads[column], heads[width + column]
     for k in range(depth):
         weight = np.int32(weights[(k // 4 * width + column) * 4 + k % 4]) - 128
-        total += read_f32(x, k) * (np.float32(weight) * scale)
+        # As one fused multiply-add: a product alone may overflow where the sum does not.
+        product = np.float64(read_f32(x, k)) * np.float64(np.float32(weight) * scale)
+        total = np.float32(np.float64(total) + product)
     return total
 
 
