@@ -124,15 +124,15 @@ def qsym16(values: Any = None, scale: float = 1.0) -> Value:
     return tensor(OperandType.TENSOR_QUANT16_SYMM, values, scale)
 
 
-def valued(given: Any) -> Value:
+def valued(arguments: Any) -> Value:
     """A Value as it is; a number as the scalar that its Python type suggests."""
-    if isinstance(given, Value):
-        return given
-    if isinstance(given, bool):
-        return scalar(OperandType.BOOL, given)
-    if isinstance(given, float):
-        return scalar(OperandType.FLOAT32, given)
-    return scalar(OperandType.INT32, given)
+    if isinstance(arguments, Value):
+        return arguments
+    if isinstance(arguments, bool):
+        return scalar(OperandType.BOOL, arguments)
+    if isinstance(arguments, float):
+        return scalar(OperandType.FLOAT32, arguments)
+    return scalar(OperandType.INT32, arguments)
 
 
 INPUT, CONSTANT, TEMPORARY = "input", "constant", "temporary"
@@ -205,16 +205,16 @@ def build(
         return copy
 
     indexes = []
-    for position, given in enumerate(map(valued, inputs)):
-        if given.is_omitted:
-            indexes.append(add(given.operand, OperandLifeTime.NO_VALUE))
+    for position, arguments in enumerate(map(valued, inputs)):
+        if arguments.is_omitted:
+            indexes.append(add(arguments.operand, OperandLifeTime.NO_VALUE))
             continue
-        kind = tensors_are if given.operand.dimensions else scalars_are
+        kind = tensors_are if arguments.operand.dimensions else scalars_are
         if position == 0 and first_is:
             kind = first_is
-        if kind == TEMPORARY and given.operand.type in NOT_RESHAPED:
+        if kind == TEMPORARY and arguments.operand.type in NOT_RESHAPED:
             kind = CONSTANT
-        indexes.append({INPUT: argument, CONSTANT: constant, TEMPORARY: temporary}[kind](given))
+        indexes.append({INPUT: argument, CONSTANT: constant, TEMPORARY: temporary}[kind](arguments))
     results = [add(output.operand, OperandLifeTime.SUBGRAPH_OUTPUT) for output in outputs]
     operations.append(Operation(type, tuple(indexes), tuple(results), len(operations)))
     sources = [i for i, o in enumerate(operands) if o.lifetime is OperandLifeTime.SUBGRAPH_INPUT]

@@ -39,6 +39,6 @@ def test_a_place(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     (line,) = check_build.missing_place(tmp_path / "file" / "lib")
     assert line.startswith(f"{tmp_path / 'file'} cannot be written")
-    monkeypatch.setattr("shutil.disk_usage", lambda place: namedtuple("Usage", "free")(5 << 20))
+    monkeypatch.setattr("shutil.disk_usage", lambda location: namedtuple("Usage", "free")(5 << 20))
     (line,) = check_build.missing_place(tmp_path)
     assert "has 5 MB free" in line

@@ -29,9 +29,9 @@ def test_packages_are_copied_without_scripts_and_bytecode(requirements, tmp_path
     path = requirements(numpy=metadata.version("numpy"), cffi=metadata.version("cffi"))
     assert [each.name for each in pinned(path)] == ["numpy", "cffi"]
     assert copy_installed(path, tmp_path / "to")
-    (found,) = metadata.distributions(name="numpy", path=[str(tmp_path / "to")])
-    files = {str(file) for file in found.files}
-    assert {"numpy/__init__.py", f"numpy-{found.version}.dist-info/METADATA"} <= files
+    (result,) = metadata.distributions(name="numpy", path=[str(tmp_path / "to")])
+    files = {str(file) for file in result.files}
+    assert {"numpy/__init__.py", f"numpy-{result.version}.dist-info/METADATA"} <= files
     assert not [name for name in files if ".." in name or name.endswith(".pyc")]
     there = {
         str(p.relative_to(tmp_path / "to")) for p in (tmp_path / "to").rglob("*") if p.is_file()

@@ -56,7 +56,7 @@ def test_rule_ids_are_those_of_the_list():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "reported"),
     [
         ("cache", "cache", []),
         ("softmax.beta\n", "", ["softmax.beta is new"]),
@@ -66,14 +66,14 @@ def test_rule_ids_are_those_of_the_list():
         ("softmax.beta\n", "softmax.beta\nsoftmax.beta\n", ["rule_ids.txt is not sorted"]),
     ],
 )
-def test_an_id_changes_only_with_the_list(tmp_path, before, after, told):
+def test_an_id_changes_only_with_the_list(tmp_path, before, after, reported):
     rules = writer("write_rules")
     text = rules.LIST.read_text()
     rules.LIST = tmp_path / rules.LIST.name
     rules.LIST.write_text(text.replace(before, after))
     wrong = rules.problems()
-    assert len(wrong) == len(told)
-    assert all(words in line for words, line in zip(told, wrong, strict=True))
+    assert len(wrong) == len(reported)
+    assert all(words in line for words, line in zip(reported, wrong, strict=True))
 
 
 @pytest.mark.parametrize("rule", ["softmax", "softmax.Beta", "softmax.a_b", "softmax..beta", ""])

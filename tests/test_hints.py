@@ -40,9 +40,9 @@ def test_it_does_what_the_usual_one_does():
 
 @pytest.mark.parametrize("kind", [Quick, Usual])
 def test_what_does_not_fit_is_refused(kind):
-    for given, named in (((), {}), ((1, 2, 3), {}), ((1,), {"third": 2}), ((1,), {"one": 2})):
+    for inputs, named in (((), {}), ((1, 2, 3), {}), ((1,), {"third": 2}), ((1,), {"one": 2})):
         with pytest.raises(TypeError, match="__new__"):
-            kind(*given, **named)
+            kind(*inputs, **named)
     with pytest.raises((ValueError, TypeError)):
         kind(1)._replace(third=3)
     with pytest.raises(AttributeError):

@@ -67,8 +67,8 @@ def test_they_are_what_the_project_asks_for(name, python):
             requirement.marker is None or requirement.marker.evaluate({**version, **one})
             for one in ({"extra": extra} for extra in ("", *FILES[name]))
         ):
-            found = versions[canonicalize_name(requirement.name)]
-            assert requirement.specifier.contains(found), requirement
+            result = versions[canonicalize_name(requirement.name)]
+            assert requirement.specifier.contains(result), requirement
 
 
 def test_files_agree():
@@ -86,10 +86,12 @@ def test_this_environment_was_made_of_them():
     file = next((f for f in ("dev", "test") if (Path(sys.prefix) / f"ready-{f}").exists()), None)
     if file is None:
         pytest.skip("this environment was not made by make")
-    wanted = {r.name: str(r.specifier)[2:] for r, _ in pinned(file) if applies(r.marker, python())}
+    expected = {
+        r.name: str(r.specifier)[2:] for r, _ in pinned(file) if applies(r.marker, python())
+    }
     absent = ("colorama",)  # of other systems
-    found = {name: metadata.version(name) for name in wanted if name not in absent}
-    assert found == {name: version for name, version in wanted.items() if name in found}
+    result = {name: metadata.version(name) for name in expected if name not in absent}
+    assert result == {name: version for name, version in expected.items() if name in result}
 
 
 def python():

@@ -45,9 +45,9 @@ WAYS = (
 )
 
 
-def built(place: Path, way: Way) -> dict[str, bytes]:
+def built(location: Path, way: Way) -> dict[str, bytes]:
     """Builds the libraries, the companions and some kernels: name -> content."""
-    checkout = place / way.folder
+    checkout = location / way.folder
     unwanted = shutil.ignore_patterns("__pycache__", "lib")
     for name in SOURCES:
         checkout.mkdir(parents=True, exist_ok=True)

@@ -95,8 +95,8 @@ def test_a_program_with_raised_privileges_reads_no_file(file: Path, monkeypatch)
 
 
 def test_profiles(file: Path) -> None:
-    found = environment({"NNAPI_SHIM_LINT": "0"}, settings_profile="debug")
-    assert (found["NNAPI_SHIM_LINT"], found["NNAPI_SHIM_BREAK"]) == ("1", "1")
+    result = environment({"NNAPI_SHIM_LINT": "0"}, settings_profile="debug")
+    assert (result["NNAPI_SHIM_LINT"], result["NNAPI_SHIM_BREAK"]) == ("1", "1")
     with pytest.raises(NnapiError, match=r"no profile 'fast' in .*settings.conf.*there are debug"):
         environment({}, settings_profile="fast")
 

@@ -19,7 +19,7 @@ def address_of(data):
 @pytest.mark.parametrize("sizes", [[], [4], [0xFFFFFFFF, 0, 3]])
 def test_members_of_an_operand_type(sizes):
     dimensions = capi.ffi.new("uint32_t[]", sizes) if sizes else capi.ffi.NULL
-    given = capi.ffi.new(
+    inputs = capi.ffi.new(
         "ANeuralNetworksOperandType *",
         {
             "type": -5,
@@ -29,13 +29,13 @@ def test_members_of_an_operand_type(sizes):
             "zeroPoint": -128,
         },
     )
-    code, found, count, scale, zero_point = cdata.operand_type(address_of(given))
+    code, result, count, scale, zero_point = cdata.operand_type(address_of(inputs))
     assert (code, count, scale, zero_point) == (-5, len(sizes), 0.25, -128)
-    assert found is None if not sizes else list(found) == sizes
+    assert result is None if not sizes else list(result) == sizes
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5000])
 def test_arrays(count):
     numbers = list(range(0xFFFFFFFF - count, 0xFFFFFFFF))
-    given = capi.ffi.new("uint32_t[]", numbers)
-    assert list(cdata.uint32s(address_of(given), count)) == numbers
+    inputs = capi.ffi.new("uint32_t[]", numbers)
+    assert list(cdata.uint32s(address_of(inputs), count)) == numbers

@@ -49,12 +49,12 @@ def rules():
     """(section, words) of each rule with a mark."""
     if not RULES.exists():
         pytest.skip(f"{RULES} is not there: nothing says which rules there are")
-    found = []
+    result = []
     for section, words in bullets(RULES.read_text()):
         *marked, _ = MARK.split(words)
-        found += [(section, part.strip(" .;")) for part in marked]
-    assert len(found) > 80
-    return found
+        result += [(section, part.strip(" .;")) for part in marked]
+    assert len(result) > 80
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def docstrings():
 def citations(docstrings):
     """(section, words, test) of each citation in the docstring of a test."""
     return [
-        (number, plain(words), place)
-        for text, place in docstrings
+        (number, plain(words), location)
+        for text, location in docstrings
         for number, words in CITATION.findall(text)
     ]
 
@@ -84,28 +84,28 @@ def entries():
     if not RULES.exists():
         pytest.skip(f"{RULES} is not there: nothing says which entries there are")
     _, first, second = re.split(r"^## 1[56]\.", RULES.read_text(), flags=re.M)
-    found = {
+    result = {
         f"{section}.{number}": plain(words)
         for section, text in ((15, first), (16, second))
         for number, words in re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", text, re.M)
     }
-    assert len(found) >= 24 + 17
-    return found
+    assert len(result) >= 24 + 17
+    return result
 
 
 @pytest.fixture(scope="module")
 def deviations():
     """Name -> what docs/deviations.md says, for each entry of its part `Answers`."""
     answers = DOCUMENT.read_text().partition("\n## Answers\n")[2].partition("\n## ")[0]
-    _, *found = re.split(r"^### ", answers, flags=re.M)
-    names = [re.match(r"`([^`]*)`\n", text)[1] for text in found]
+    _, *result = re.split(r"^### ", answers, flags=re.M)
+    names = [re.match(r"`([^`]*)`\n", text)[1] for text in result]
     assert len(names) == len({*names})
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, result, strict=True))
 
 
 def numbers(text):
     """The numbers of the entries that a text names, each as often as it does."""
-    return [number for found in NUMBERS.findall(text) for number in found.strip(", ").split(", ")]
+    return [number for result in NUMBERS.findall(text) for number in result.strip(", ").split(", ")]
 
 
 def plain_docstring(node):
@@ -128,11 +128,13 @@ def test_every_rule_has_a_test(rules, citations):
 
 def test_every_citation_names_one_rule(rules, citations):
     wrong = {}
-    for section, words, place in citations:
+    for section, words, location in citations:
         count = sum(names(section, words, rule) for rule in rules)
         if count != 1:
-            wrong[f'{place}: {section}: "{words}"'] = count
-    assert not wrong, "\n".join(f"{count} rules match: {place}" for place, count in wrong.items())
+            wrong[f'{location}: {section}: "{words}"'] = count
+    assert not wrong, "\n".join(
+        f"{count} rules match: {location}" for location, count in wrong.items()
+    )
 
 
 def test_every_entry_has_a_test(entries, docstrings):
@@ -142,27 +144,27 @@ def test_every_entry_has_a_test(entries, docstrings):
 @pytest.fixture(scope="module")
 def shown(docstrings):
     """Name of a deviation -> the numbers of its entries, from the docstrings of its tests."""
-    found = {}
+    result = {}
     for text, _ in docstrings:
         for name in DEVIATION.findall(text):
-            found.setdefault(name, set()).update(numbers(text))
-    return found
+            result.setdefault(name, set()).update(numbers(text))
+    return result
 
 
 def test_what_need_not_be_followed_is_documented(entries, shown):
     """Every entry with a (D), or a choice, or whose (A) is for a part of it; no other one."""
-    documented = {number for found in shown.values() for number in found}
+    documented = {number for result in shown.values() for number in result}
     assert documented == {n for n, words in entries.items() if UNFOLLOWED.search(words)}
 
 
 def test_every_deviation_has_a_test(deviations, shown):
     """And the document has every deviation that a test shows."""
     assert {*shown} == {*deviations}
-    assert {len(found) for found in shown.values()} == {1}
+    assert {len(result) for result in shown.values()} == {1}
 
 
 def test_every_deviation_says_all(deviations):
     """The call, what the reference answers, what the library answers, and why."""
     for name, text in deviations.items():
-        given = re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M)
-        assert tuple(given) == PARTS, name
+        inputs = re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M)
+        assert tuple(inputs) == PARTS, name

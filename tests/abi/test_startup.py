@@ -315,15 +315,15 @@ def test_a_line_of_json(call_everything, run_bare, tmp_path, log):
     write_package(tmp_path, "raise Exception('\"a\\\\b\"\\t' + chr(228) + '!')")
     env = {"NNAPI_SHIM_HOME": str(tmp_path), "NNAPI_SHIM_LOG": log}
     result = run_bare(call_everything, env=env)
-    told = json.loads(result.stderr)
+    messages = json.loads(result.stderr)
     assert result.stderr.count("\n") == 1
-    assert told == {
+    assert messages == {
         "level": "error",
         "code": "OP_FAILED",
         "rule": "library.start",
         "message": result.stdout,
     }
-    assert 'Exception: "a\\b"\t\u00e4!' in told["message"]
+    assert 'Exception: "a\\b"\t\u00e4!' in messages["message"]
 
 
 def test_silence(call_everything, run_bare, tmp_path):

@@ -46,8 +46,8 @@ def test_number_of_functions(node):
 
 
 def test_exports(library):
-    wanted = {(name, node) for node, (header, _) in NODES.items() for name in declared(header)}
-    assert exported(library) == wanted
+    expected = {(name, node) for node, (header, _) in NODES.items() for name in declared(header)}
+    assert exported(library) == expected
 
 
 def test_names(library):

@@ -47,8 +47,8 @@ def operands(model: Model, name: str, type: str, per_channel: bool) -> tuple[Ope
 def computed(name: str, type: str, per_channel: bool, bias: Any, device: str) -> tuple[Any, float]:
     with Model() as model:
         x, filter = operands(model, name, type, per_channel)
-        given = bias(model) if callable(bias) else bias
-        model.outputs(add(model, name, x, filter, given))
+        arguments = bias(model) if callable(bias) else bias
+        model.outputs(add(model, name, x, filter, arguments))
     dtype = np.int8 if type == SIGNED else np.uint8
     ramp = np.arange(np.prod(x.dimensions), dtype=dtype).reshape(x.dimensions)
     return model.compile(device).run(x=ramp), model.operations[0].named["bias"].scale

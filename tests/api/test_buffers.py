@@ -50,9 +50,9 @@ NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def mapped(contents: bytes) -> mmap.mmap:
-    found = mmap.mmap(-1, len(contents))
-    found[:] = contents
-    return found
+    actual = mmap.mmap(-1, len(contents))
+    actual[:] = contents
+    return actual
 
 
 INPUTS = {
@@ -78,21 +78,21 @@ def address(array: np.ndarray) -> int:
 
 @pytest.mark.parametrize("kind", INPUTS)
 def test_inputs_are_read_in_place(kind: str) -> None:
-    given = INPUTS[kind]()
-    found = buffers.contents(given, T.TENSOR_FLOAT32, (2, 3))
-    assert found.shape == (2, 3)
-    source = given.contents if kind == "tensor" else np.frombuffer(given, np.uint8)
-    assert address(found) == address(source)
+    inputs = INPUTS[kind]()
+    actual = buffers.contents(inputs, T.TENSOR_FLOAT32, (2, 3))
+    assert actual.shape == (2, 3)
+    source = inputs.contents if kind == "tensor" else np.frombuffer(inputs, np.uint8)
+    assert address(actual) == address(source)
 
 
 def test_an_execution_reads_what_is_there_when_it_runs(device: str) -> None:
-    given, taken = bytearray(NUMBERS.tobytes()), bytearray(NUMBERS.nbytes)
+    inputs, taken = bytearray(NUMBERS.tobytes()), bytearray(NUMBERS.nbytes)
     execution = Execution(doubling().compile(device), reusable=True)
-    execution.set_input(0, given)
+    execution.set_input(0, inputs)
     execution.set_output(0, taken)
     execution.compute()
     np.testing.assert_array_equal(np.frombuffer(taken, np.float32).reshape(2, 3), 2 * NUMBERS)
-    given[:4] = np.float32(21).tobytes()
+    inputs[:4] = np.float32(21).tobytes()
     execution.compute()
     assert np.frombuffer(taken, np.float32)[0] == 42
 
@@ -127,15 +127,15 @@ def test_results_are_tensors_for_others(compilation: Compilation) -> None:
 def test_inputs_that_cannot_be_read_in_place_are_copied(compilation: Compilation) -> None:
     wide = np.zeros((2, 6), np.float32)
     wide[:, ::2] = NUMBERS
-    wanted = 2 * NUMBERS
-    np.testing.assert_array_equal(compilation.run(wide[:, ::2]), wanted)
-    np.testing.assert_array_equal(compilation.run(np.asfortranarray(NUMBERS)), wanted)
-    np.testing.assert_array_equal(compilation.run(NUMBERS.astype(">f4")), wanted)
+    expected = 2 * NUMBERS
+    np.testing.assert_array_equal(compilation.run(wide[:, ::2]), expected)
+    np.testing.assert_array_equal(compilation.run(np.asfortranarray(NUMBERS)), expected)
+    np.testing.assert_array_equal(compilation.run(NUMBERS.astype(">f4")), expected)
     unaligned = np.frombuffer(b"\0" + NUMBERS.tobytes(), np.uint8)[1:].view(np.float32)
-    np.testing.assert_array_equal(compilation.run(unaligned.reshape(2, 3)), wanted)
+    np.testing.assert_array_equal(compilation.run(unaligned.reshape(2, 3)), expected)
     NUMBERS.flags.writeable = False
     try:
-        np.testing.assert_array_equal(compilation.run(NUMBERS), wanted)
+        np.testing.assert_array_equal(compilation.run(NUMBERS), expected)
     finally:
         NUMBERS.flags.writeable = True
 

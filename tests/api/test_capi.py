@@ -37,16 +37,16 @@ def number(handle: Any) -> int:
     return int(ffi.cast("uintptr_t", handle))
 
 
-def find_device(wanted: str) -> Any:
+def find_device(expected: str) -> Any:
     """A device by its name."""
     count, name = ffi.new("uint32_t *"), ffi.new("const char **")
     check(capi.ANeuralNetworks_getDeviceCount(count))
     for index in range(count[0]):
         device = created(capi.ANeuralNetworks_getDevice, "ANeuralNetworksDevice", index)
         check(capi.ANeuralNetworksDevice_getName(device, name))
-        if ffi.string(name[0]).decode() == wanted:
+        if ffi.string(name[0]).decode() == expected:
             return device
-    raise AssertionError(f"there is no {wanted}")
+    raise AssertionError(f"there is no {expected}")
 
 
 def relu(size: int) -> Any:
@@ -66,8 +66,8 @@ def relu(size: int) -> Any:
 
 def test_handles_are_those_of_the_tables() -> None:
     model = relu(3)
-    found = tables.models[number(model)]
-    assert found.hal is not None and found.hal.main.operands[0].dimensions == (3,)
+    result = tables.models[number(model)]
+    assert result.hal is not None and result.hal.main.operands[0].dimensions == (3,)
     capi.ANeuralNetworksModel_free(model)
     assert number(model) not in tables.models
 

@@ -9,7 +9,7 @@ from nnapi_shim.runtime.execution import Execution
 
 
 @pytest.mark.parametrize(
-    ("given", "type"),
+    ("arguments", "type"),
     [
         ("float32", T.TENSOR_FLOAT32),
         (np.float16, T.TENSOR_FLOAT16),
@@ -19,8 +19,8 @@ from nnapi_shim.runtime.execution import Execution
         (3, T.TENSOR_FLOAT32),
     ],
 )
-def test_dtypes_as_types(given: object, type: T) -> None:
-    assert Model().input(given, [2]).type is type
+def test_dtypes_as_types(arguments: object, type: T) -> None:
+    assert Model().input(arguments, [2]).type is type
 
 
 def test_dtypes_of_scalars_and_constants() -> None:
@@ -32,7 +32,7 @@ def test_dtypes_of_scalars_and_constants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ("float64", "no tensors of float64; did you mean TENSOR_FLOAT32?"),
         (float, "no tensors of float64; did you mean TENSOR_FLOAT32?"),
@@ -43,9 +43,9 @@ def test_dtypes_of_scalars_and_constants() -> None:
         ("nonsense", "there is no OperandType"),
     ],
 )
-def test_types_that_are_none(given: object, words: str) -> None:
+def test_types_that_are_none(arguments: object, words: str) -> None:
     with pytest.raises(NnapiError) as caught:
-        Model().input(given, [2])
+        Model().input(arguments, [2])
     assert words in caught.value.message
 
 

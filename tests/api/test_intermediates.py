@@ -51,10 +51,10 @@ def test_quantized_operands_have_the_parameters_of_their_operations(device: str)
         y = model.operation("LOGISTIC", [reshaped])
         model.outputs(y)
     compilation = model.compile(device)
-    given = np.array([0, 10, 20], np.uint8)
-    values = compilation.run(given, intermediates=True)
+    inputs = np.array([0, 10, 20], np.uint8)
+    values = compilation.run(inputs, intermediates=True)
     assert values[reshaped].tolist() == [10, 10, 20]
-    np.testing.assert_array_equal(values[y], compilation.run(given))
+    np.testing.assert_array_equal(values[y], compilation.run(inputs))
 
 
 def test_sizes_that_only_a_run_tells(device: str) -> None:
@@ -64,8 +64,8 @@ def test_sizes_that_only_a_run_tells(device: str) -> None:
         model.outputs(model.operation("NEG", [y]))
     compilation = model.compile(device)
     for rows in (1, 5, 2):
-        given = np.ones((rows, 2), np.float32)
-        np.testing.assert_array_equal(compilation.run(given, intermediates=True)[y], given)
+        inputs = np.ones((rows, 2), np.float32)
+        np.testing.assert_array_equal(compilation.run(inputs, intermediates=True)[y], inputs)
 
 
 def test_what_is_inside_a_branch_is_left_out(device: str) -> None:

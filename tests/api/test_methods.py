@@ -78,10 +78,10 @@ def uses():
             count = len(accepted.inputs.names) + extra
             outputs = declaration.outputs_of(accepted)
             if outputs.repeated:
-                found = declaration.uses(count, 2)
+                actual = declaration.uses(count, 2)
             else:
-                found = declaration.uses(count, len(outputs.names))
-            for types, match in found:
+                actual = declaration.uses(count, len(outputs.names))
+            for types, match in actual:
                 if match.input_names == accepted.inputs.spread(count):
                     yield declaration, types, match
 
@@ -156,12 +156,12 @@ def test_the_shortest_form_that_says_it_all() -> None:
     model.conv_2d(x, w, b, padding="VALID", nchw=False, dilation=(1, 1))
     assert tuple(last(model)) == plain
     model.conv_2d(x, w, b, padding="VALID", dilation=(2, 1))
-    found = last(model)
-    assert tuple(found) == (*plain, "nchw", "dilation_width", "dilation_height")
-    assert (found["nchw"], found["dilation_width"], found["dilation_height"]) == (False, 2, 1)
+    actual = last(model)
+    assert tuple(actual) == (*plain, "nchw", "dilation_width", "dilation_height")
+    assert (actual["nchw"], actual["dilation_width"], actual["dilation_height"]) == (False, 2, 1)
     model.conv_2d(x, w, b, padding=(1, 2, 0, 2), stride=(1, 2))
-    found = last(model)
-    assert [found[name] for name in (*PADS, "stride_width", "stride_height")] == [1, 2, 0, 2, 1, 2]
+    actual = last(model)
+    assert [actual[name] for name in (*PADS, "stride_width", "stride_height")] == [1, 2, 0, 2, 1, 2]
     model.softmax(x)
     assert last(model)["beta"] == 1.0
     assert "axis" not in last(model)

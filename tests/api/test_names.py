@@ -76,8 +76,8 @@ def test_messages_of_runs(device: str) -> None:
     image = np.zeros((2, 3))
     assert said(lambda: compilation.run(image[:, :2], [0])).startswith("input 0 'image': ")
     plain = gathering(named=False).compile(device)
-    given = (image, [7])
-    assert said(lambda: compilation.run(*given)) == said(lambda: plain.run(*given))
+    arguments = (image, [7])
+    assert said(lambda: compilation.run(*arguments)) == said(lambda: plain.run(*arguments))
 
 
 @pytest.mark.parametrize("branch", ["then", "else"])
@@ -106,12 +106,12 @@ def test_names_of_the_model_that_a_branch_runs(device: str, branch: str) -> None
 def test_runs_by_name(device: str) -> None:
     compilation = gathering().compile(device)
     image = np.arange(6, dtype=np.float32).reshape(2, 3)
-    wanted = image[[1]]
-    np.testing.assert_array_equal(compilation.run(image, rows=[1]), wanted)
-    np.testing.assert_array_equal(compilation.run(rows=[1], image=image), wanted)
+    expected = image[[1]]
+    np.testing.assert_array_equal(compilation.run(image, rows=[1]), expected)
+    np.testing.assert_array_equal(compilation.run(rows=[1], image=image), expected)
     result = compilation.run_named({"image": image, "rows": [1]})
     assert list(result) == ["picked"]
-    np.testing.assert_array_equal(result["picked"], wanted)
+    np.testing.assert_array_equal(result["picked"], expected)
     assert "'rows' is given" not in said(lambda: compilation.run(image, row=[1]))
     assert "there is no input 'row'; did you mean rows?" in said(
         lambda: compilation.run(image, row=[1])

@@ -12,8 +12,8 @@ from tests.single import execute
 
 def omitting(use, seeds=range(20)):
     """An example of a use that omits something; None where there is none."""
-    found = (example(use, np.random.default_rng(seed)) for seed in seeds)
-    return next((one for one in found if any(value.is_omitted for value in one.inputs)), None)
+    result = (example(use, np.random.default_rng(seed)) for seed in seeds)
+    return next((one for one in result if any(value.is_omitted for value in one.inputs)), None)
 
 
 USES_THAT_OMIT = [use for use in USES if use.operation.omittable and omitting(use) is not None]
@@ -32,22 +32,22 @@ def added(model, value):
 @pytest.mark.parametrize("use", USES_THAT_OMIT, ids=str)
 def test_omitted_inputs(use):
     """Built from Python with None, it gives what it gives where the operand has no value."""
-    given = omitting(use)
-    quantized = [v.operand for v in given.outputs if v.operand.type in QUANTIZED_RANGE]
+    arguments = omitting(use)
+    quantized = [v.operand for v in arguments.outputs if v.operand.type in QUANTIZED_RANGE]
     scale = {"scale": quantized[0].scale} if len(quantized) == 1 else {}
     zero_point = {"zero_point": quantized[0].zero_point} if scale else {}
     model = Model()
-    operands = [added(model, value) for value in given.inputs]
+    operands = [added(model, value) for value in arguments.inputs]
     results = model.operation(
         use.operation.type, operands, output_count=len(use.outputs), **scale, **zero_point
     )
     results = results if isinstance(results, tuple) else (results,)
     model.outputs(*results)
     model.finish()
-    arrays = [v.array for v in given.inputs if v.array is not None and v.operand.dimensions]
-    found = Compilation(model, "nnapi-reference").run(*arrays)
-    wanted = execute(ReferenceDevice(), use.operation.type, given.inputs, given.outputs)
-    for one, other in zip(found if len(results) > 1 else [found], wanted, strict=True):
+    arrays = [v.array for v in arguments.inputs if v.array is not None and v.operand.dimensions]
+    result = Compilation(model, "nnapi-reference").run(*arrays)
+    expected = execute(ReferenceDevice(), use.operation.type, arguments.inputs, arguments.outputs)
+    for one, other in zip(result if len(results) > 1 else [result], expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

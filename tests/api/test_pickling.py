@@ -54,9 +54,9 @@ def test_a_model_arrives_as_it_was(device: str, protocol: int) -> None:
     model = network()
     arrived = pickle.loads(pickle.dumps(model, protocol))
     same(model, arrived)
-    given = np.ones((2, 30))
+    values = np.ones((2, 30))
     np.testing.assert_array_equal(
-        arrived.compile(device).run(x=given), model.compile(device).run(given)
+        arrived.compile(device).run(x=values), model.compile(device).run(values)
     )
     assert [o.name for o in arrived.input_operands] == ["x"]
     with pytest.raises(NnapiError, match="BAD_STATE: the model is finished"):
@@ -144,9 +144,9 @@ def test_a_compilation_is_compiled_again(device: str) -> None:
     compilation = Compilation(network(), device, preference="LOW_POWER", priority="HIGH")
     arrived = pickle.loads(pickle.dumps(compilation))
     assert arrived.device == compilation.device
-    given = np.ones((2, 30))
-    np.testing.assert_array_equal(arrived.run(given), compilation.run(given))
-    assert pickle.loads(pickle.dumps(Compilation(network()))).run(given).shape == (2, 40)
+    values = np.ones((2, 30))
+    np.testing.assert_array_equal(arrived.run(values), compilation.run(values))
+    assert pickle.loads(pickle.dumps(Compilation(network()))).run(values).shape == (2, 40)
 
 
 def test_it_comes_from_the_cache(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_it_comes_from_the_cache(tmp_path: Path) -> None:
     arrived = pickle.loads(pickle.dumps(compilation))
     assert file.stat().st_mtime_ns == written.st_mtime_ns
     assert file.stat().st_ino == written.st_ino
-    given = np.ones((2, 30))
-    np.testing.assert_array_equal(arrived.run(given), compilation.run(given))
+    values = np.ones((2, 30))
+    np.testing.assert_array_equal(arrived.run(values), compilation.run(values))
 
 
 PROGRAM = """
@@ -173,7 +173,7 @@ print(compilation.run(np.ones((1, 30), np.float32)).sum().item(), compilation.de
 
 def test_another_process(device: str) -> None:
     compilation = network().compile(device)
-    wanted = compilation.run(np.ones((1, 30), np.float32)).sum().item()
+    expected = compilation.run(np.ones((1, 30), np.float32)).sum().item()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=pickle.dumps(compilation),
@@ -182,7 +182,7 @@ def test_another_process(device: str) -> None:
         check=True,
     )
     number, name = done.stdout.decode().split()
-    assert (float(number), name) == (wanted, device)
+    assert (float(number), name) == (expected, device)
 
 
 def test_copies(device: str) -> None:
@@ -276,9 +276,9 @@ else:
 def test_types_of_extensions_go_by_name() -> None:
     settings = {**os.environ, "NNAPI_SHIM_DRIVERS": str(ROOT / "tests/abi/extension_driver")}
 
-    def run(what: str, given: bytes, settings: dict[str, str]) -> subprocess.CompletedProcess:
+    def run(what: str, values: bytes, settings: dict[str, str]) -> subprocess.CompletedProcess:
         command = [sys.executable, "-c", EXTENSION, what]
-        return subprocess.run(command, input=given, capture_output=True, cwd=ROOT, env=settings)
+        return subprocess.run(command, input=values, capture_output=True, cwd=ROOT, env=settings)
 
     written = run("write", b"", settings)
     assert written.returncode == 0, written.stderr.decode()

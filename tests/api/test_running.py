@@ -58,10 +58,10 @@ def test_dimensions_that_only_the_inputs_know(
 ) -> None:
     compilation = Compilation(relu(dimensions), device)
     for rows in (1, 5, 2):
-        given = np.arange(-rows, rows, dtype=np.float32).reshape(rows, 2)
-        result = compilation.run(given)
-        np.testing.assert_array_equal(result, np.maximum(given, 0))
-        assert result.base is None or result.base.nbytes == given.nbytes
+        arguments = np.arange(-rows, rows, dtype=np.float32).reshape(rows, 2)
+        result = compilation.run(arguments)
+        np.testing.assert_array_equal(result, np.maximum(arguments, 0))
+        assert result.base is None or result.base.nbytes == arguments.nbytes
 
 
 def test_dimensions_that_a_value_decides(device: str) -> None:
@@ -70,14 +70,14 @@ def test_dimensions_that_a_value_decides(device: str) -> None:
         y = model.operation("RESHAPE", [model.input(F32, [6]), shape])
         model.identify_inputs_and_outputs([shape, 1], [y])
     compilation = Compilation(model, device)
-    for wanted in ((2, 3), (6, -1)):
-        assert compilation.run(wanted, np.arange(6)).shape == np.zeros(6).reshape(wanted).shape
+    for expected in ((2, 3), (6, -1)):
+        assert compilation.run(expected, np.arange(6)).shape == np.zeros(6).reshape(expected).shape
 
 
 def test_inputs_are_converted(device: str) -> None:
     compilation = Compilation(relu([2, 3]), device)
-    given = np.arange(-3, 3, dtype=np.float64).reshape(3, 2).T
-    np.testing.assert_array_equal(compilation.run(given), np.maximum(given, 0))
+    arguments = np.arange(-3, 3, dtype=np.float64).reshape(3, 2).T
+    np.testing.assert_array_equal(compilation.run(arguments), np.maximum(arguments, 0))
     assert compilation.run([[1, 2, 3], [4, 5, 6]]).tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
@@ -109,9 +109,9 @@ def test_large_constants(device: str) -> None:
         model.outputs(model.operation("FULLY_CONNECTED", [x, filter, bias, NONE]))
     filter_then = filter.copy()
     filter[:] = 0  # no matter any more
-    given = np.random.default_rng(2).standard_normal((3, 100), np.float32)
-    result = Compilation(model, device).run(given)
-    np.testing.assert_allclose(result, given @ filter_then.T, rtol=1e-4, atol=1e-4)
+    arguments = np.random.default_rng(2).standard_normal((3, 100), np.float32)
+    result = Compilation(model, device).run(arguments)
+    np.testing.assert_allclose(result, arguments @ filter_then.T, rtol=1e-4, atol=1e-4)
 
 
 def test_results_do_not_share_memory(compilation: Compilation) -> None:

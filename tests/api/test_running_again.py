@@ -21,7 +21,7 @@ def dividing(dimensions=(2,)) -> Model:
 
 
 @pytest.fixture
-def again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def second(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one with each run that takes up an execution."""
     seen: list[int] = []
     function = rerun._function()
@@ -36,7 +36,7 @@ def again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_results_are_those_of_the_first_run(device: str, again: list[int]) -> None:
+def test_results_are_those_of_the_first_run(device: str, second: list[int]) -> None:
     compilation = dividing().compile(device)
     random = np.random.default_rng(3)
     kept = []
@@ -44,29 +44,29 @@ def test_results_are_those_of_the_first_run(device: str, again: list[int]) -> No
         x, y = random.normal(size=(2, 2)).astype(np.float32)
         quotient, difference = compilation.run(x, y)
         kept.append((x / y, x - y, quotient, difference))
-    for wanted, other, quotient, difference in kept:  # no run has written to what another gave
-        np.testing.assert_allclose(quotient, wanted, rtol=1e-6)
+    for expected, other, quotient, difference in kept:  # no run has written to what another gave
+        np.testing.assert_allclose(quotient, expected, rtol=1e-6)
         np.testing.assert_array_equal(difference, other)
-    assert len(again) == (19 if device == "nnapi-cpu" else 0)
+    assert len(second) == (19 if device == "nnapi-cpu" else 0)
 
 
-def test_inputs_need_not_live_on(again: list[int]) -> None:
+def test_inputs_need_not_live_on(second: list[int]) -> None:
     compilation = dividing().compile("nnapi-cpu")
     for i in range(50):
         quotient, _ = compilation.run(np.float32([i, 2 * i]), np.float32([1, 2]))
         assert quotient.tolist() == [i, i]
-    assert len(again) == 49
+    assert len(second) == 49
 
 
-def test_other_dimensions(device: str, again: list[int]) -> None:
+def test_other_dimensions(device: str, second: list[int]) -> None:
     compilation = dividing((None,)).compile(device)
     for size in (1, 3, 2, 3, 1, *range(1, 20), 2):
         quotient, difference = compilation.run(np.full(size, 6), np.full(size, 2))
         assert (quotient.tolist(), difference.tolist()) == ([3] * size, [4] * size)
-    assert bool(again) == (device == "nnapi-cpu")
+    assert bool(second) == (device == "nnapi-cpu")
 
 
-def test_what_needs_a_second_look(device: str, again: list[int]) -> None:
+def test_what_needs_a_second_look(device: str, second: list[int]) -> None:
     compilation = dividing().compile(device)
     for _ in range(2):
         assert compilation.run([6, 6], [2, 3])[0].tolist() == [3, 2]
@@ -78,17 +78,17 @@ def test_what_needs_a_second_look(device: str, again: list[int]) -> None:
             compilation.run([6, 6])
 
 
-def test_outputs_given(device: str, again: list[int]) -> None:
+def test_outputs_given(device: str, second: list[int]) -> None:
     compilation = dividing().compile(device)
     compilation.run([1, 1], [1, 1])
     x, y, out = np.float32([6, 6]), np.float32([2, 3]), np.zeros(2, np.float32)
     quotient, difference = compilation.run(x, y, out=[out, None])
     assert quotient is out
     assert (out.tolist(), difference.tolist()) == ([3, 2], [4, 3])
-    assert len(again) == (device == "nnapi-cpu")
+    assert len(second) == (device == "nnapi-cpu")
 
 
-def test_outputs_that_share_memory_are_computed_apart(device: str, again: list[int]) -> None:
+def test_outputs_that_share_memory_are_computed_apart(device: str, second: list[int]) -> None:
     compilation = dividing().compile(device)
     compilation.run([1, 1], [1, 1])
     x, y = np.float32([6, 6]), np.float32([2, 3])
@@ -97,7 +97,7 @@ def test_outputs_that_share_memory_are_computed_apart(device: str, again: list[i
     room = np.zeros(3, np.float32)
     compilation.run([6, 6], [2, 3], out=[room[:2], room[1:]])
     assert room[1:].tolist() == [4, 3]  # the later output is there, as in C
-    assert again == []
+    assert second == []
 
 
 def test_a_run_that_fails(device: str) -> None:
@@ -120,7 +120,7 @@ def test_sizes_that_the_data_decides(device: str) -> None:
         assert compilation.run(sizes).shape == tuple(sizes)
 
 
-def test_threads(again: list[int]) -> None:
+def test_threads(second: list[int]) -> None:
     compilation: Compilation = dividing().compile("nnapi-cpu")
     wrong = []
 
@@ -137,7 +137,7 @@ def test_threads(again: list[int]) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(again) > 1000
+    assert len(second) > 1000
 
 
 def test_a_closed_compilation_runs_no_more() -> None:
@@ -171,18 +171,18 @@ def unaligned(values: list[float]) -> np.ndarray:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_read_in_place(value: object, is_taken: bool, again: list[int]) -> None:
+def test_what_is_read_in_place(value: object, is_taken: bool, second: list[int]) -> None:
     with Model() as model:
         model.outputs(model.mul(model.input("TENSOR_FLOAT32", [2]), 2.0))
     compilation = model.compile("nnapi-cpu")
     compilation.run([1, 1])
     assert compilation.run(value).tolist() == [12, 16]
-    assert len(again) == 1  # a value that does not fit is converted before the run
+    assert len(second) == 1  # a value that does not fit is converted before the run
     kept = next(iter(compilation._runner._kept.values()))
     assert (rerun._function()(kept, (value,), None) is not None) == is_taken
 
 
-def test_destinations_that_do_not_fit(again: list[int]) -> None:
+def test_destinations_that_do_not_fit(second: list[int]) -> None:
     compilation = dividing().compile("nnapi-cpu")
     compilation.run([1, 1], [1, 1])
     x, y = np.float32([6, 6]), np.float32([2, 3])
@@ -191,7 +191,7 @@ def test_destinations_that_do_not_fit(again: list[int]) -> None:
     for out in (locked, np.zeros(3, np.float32), np.zeros(2), np.zeros(4, np.float32)[::2]):
         with pytest.raises(NnapiError, match="BAD_DATA: output 0"):
             compilation.run(x, y, out=[out, None])
-    assert again == []
+    assert second == []
     room = array("f", [0, 0])
     quotient, _ = compilation.run(x, y, out=[room, None])
     assert (quotient.tolist(), room.tolist()) == ([3, 2], [3, 2])
@@ -231,14 +231,14 @@ def test_a_run_that_fails_releases_its_arguments() -> None:
     assert (sys.getrefcount(numbers), sys.getrefcount(wrong)) == before
 
 
-def test_observed_runs_are_repeated_too(again: list[int]) -> None:
+def test_observed_runs_are_repeated_too(second: list[int]) -> None:
     steps = []
     compilation = dividing().compile("nnapi-cpu")
     with observed(steps.append):
         for number in range(1, 4):
             quotient, _ = compilation.run(np.float32([number, 6]), np.float32([1, 2]))
             assert quotient.tolist() == [number, 3]
-    assert len(again) == 2
+    assert len(second) == 2
     assert len(steps) == 6
 
 

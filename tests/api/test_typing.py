@@ -42,8 +42,8 @@ def of_mypy(folder: Path, *programs: Path) -> set[tuple[str, int]]:
     command += ["--cache-dir", str(folder / "cache"), *map(str, programs)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    found = re.findall(r"^(.*?):(\d+): error:", done.stdout, re.MULTILINE)
-    return {(Path(name).name, int(line)) for name, line in found}
+    result = re.findall(r"^(.*?):(\d+): error:", done.stdout, re.MULTILINE)
+    return {(Path(name).name, int(line)) for name, line in result}
 
 
 def of_pyright(folder: Path, *programs: Path) -> set[tuple[str, int]]:

@@ -143,7 +143,7 @@ def test_times_are_not_negative(finished, execution):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("arguments", "meant"),
     [
         ("conv2d", "CONV_2D"),
         ("Conv2D", "CONV_2D"),
@@ -154,16 +154,16 @@ def test_times_are_not_negative(finished, execution):
         ("MAX_POOL", "MAX_POOL_2D"),
     ],
 )
-def test_near_misses_of_operations(model, given, meant):
+def test_near_misses_of_operations(model, arguments, meant):
     with pytest.raises(
-        NnapiError, match=f"there is no OperationType '{given}'; did you mean .*"
+        NnapiError, match=f"there is no OperationType '{arguments}'; did you mean .*"
     ) as e:
-        model.operation(given, [])
+        model.operation(arguments, [])
     assert meant in e.value.message
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("arguments", "meant"),
     [
         ("FLOAT32_TENSOR", "TENSOR_FLOAT32?"),
         ("tensor_float32", "TENSOR_FLOAT32?"),
@@ -173,9 +173,9 @@ def test_near_misses_of_operations(model, given, meant):
         ("TENSOR_QUANT_8_ASYMM", "TENSOR_QUANT8_ASYMM?"),
     ],
 )
-def test_near_misses_of_types(model, given, meant):
+def test_near_misses_of_types(model, arguments, meant):
     with pytest.raises(NnapiError) as caught:
-        model.input(given, [2])
+        model.input(arguments, [2])
     assert caught.value.message.endswith(f"did you mean {meant}")
 
 

@@ -112,8 +112,8 @@ def spilled(lines: list[str]) -> list[str]:
 def mca() -> str:
     """The newest llvm-mca; ends the program with a message if there is none."""
     for version in range(30, 14, -1):
-        if found := shutil.which(f"llvm-mca-{version}"):
-            return found
+        if result := shutil.which(f"llvm-mca-{version}"):
+            return result
     sys.exit("check-arm-kernels: there is no llvm-mca; Debian: apt install llvm-19")
 
 

@@ -204,11 +204,11 @@ def model(folder: Path) -> None:
     layout.plan = observed
     loaded = nnapi_shim.Compilation(nnapi_shim.load(TRAINED), devices=["nnapi-cpu"])
     layout.plan = plan
-    (given,), (output,) = loaded.inputs, loaded.outputs  # of one byte for each number
+    (values,), (output,) = loaded.inputs, loaded.outputs  # of one byte for each number
     convert(str(TRAINED), folder / "trained.c", False)
     program = folder / "first_result"
     command = ["cc", "-std=gnu99", "-O1", f"-I{ROOT / 'include'}", f"-L{LIBRARIES}"]
-    command += [f"-DINPUT_BYTES={prod(given.dimensions)}"]
+    command += [f"-DINPUT_BYTES={prod(values.dimensions)}"]
     command += [f"-DOUTPUT_BYTES={prod(output.dimensions)}"]
     command += [str(HERE / "first_result.c"), str(folder / "trained.c"), "-o", str(program)]
     subprocess.run([*command, "-lneuralnetworks"], check=True)
@@ -225,9 +225,9 @@ def model(folder: Path) -> None:
     print(f"a C program from its start to the first result of {TRAINED.stem}, CPU time")
     compiled_, cached, peer = ([*map(median, zip(*each, strict=True))] for each in rounds)
     names = ("start", "build", "compile", "run")
-    for name, found, bar in (("compiled", compiled_, 120), ("from the cache", cached, 60)):
-        told = ", ".join(f"{n} {t:.1f}" for n, t in zip(names, found[:4], strict=True))
-        line(f"{name}: {told}", f"{found[4]:.1f} ms", found[4], bar, "ms")
+    for name, actual, bar in (("compiled", compiled_, 120), ("from the cache", cached, 60)):
+        messages = ", ".join(f"{n} {t:.1f}" for n, t in zip(names, actual[:4], strict=True))
+        line(f"{name}: {messages}", f"{actual[4]:.1f} ms", actual[4], bar, "ms")
     line(
         f"compile, LiteRT's load and first run {peer[0]:.1f} ms",
         f"{compiled_[2]:.1f} ms",
@@ -237,8 +237,8 @@ def model(folder: Path) -> None:
     )
     weights, arena = TRAINED.stat().st_size / 1e6, planned[0][1] / 1e6
     peak, allowed = max(each[5] for each in rounds[0]) / 1024, 1.5 * (weights + arena) + 15
-    told = f"peak memory; weights {weights:.1f} MB, arena {arena:.1f} MB"
-    line(told, f"{peak:.1f} MB", peak, round(allowed, 1), "MB")
+    messages = f"peak memory; weights {weights:.1f} MB, arena {arena:.1f} MB"
+    line(messages, f"{peak:.1f} MB", peak, round(allowed, 1), "MB")
 
 
 def _litert(path: Path) -> list[float]:
@@ -257,8 +257,8 @@ def _litert(path: Path) -> list[float]:
         interpreter.invoke()
         print(1e3 * (time.process_time() - began))"""
     command = [sys.executable, "-c", program, str(path)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [float(told)]
+    messages = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [float(messages)]
 
 
 def kernels(folder: Path) -> None:
@@ -294,10 +294,10 @@ def python(folder: Path) -> None:
     sys.path.insert(0, str(ROOT))
     from tests.bench.bench_python import figures
 
-    found = figures()
+    actual = figures()
     print("a run in Python of a model of one operation on 4 numbers, medians")
-    peer = found.get("LiteRT")
-    for name, microseconds in found.items():
+    peer = actual.get("LiteRT")
+    for name, microseconds in actual.items():
         beside = "" if peer is None else f"  {microseconds / peer:6.2f} x LiteRT"
         bar = ""
         if name == "Compilation.run(a, b)" and peer is not None:

@@ -41,18 +41,18 @@ def main() -> int:
     if options.table:
         print("\n".join(table(sys.stdin)))
         return 0
-    found = []
+    actual = []
     for use in _uses(options.operations):
         one = single(use)
         if one is None:
             print(f"{use}: no example runs", file=sys.stderr)
             continue
         times = [_seconds(many(one, options.count, chained)) for chained in (False, True)]
-        found.append((max(times) / options.count * 1e6, str(use)))
-    for microseconds, name in sorted(found, reverse=True):
+        actual.append((max(times) / options.count * 1e6, str(use)))
+    for microseconds, name in sorted(actual, reverse=True):
         print(f"{microseconds:8.1f} us  {name}")
-    slow = sum(microseconds > LIMIT_US for microseconds, _ in found)
-    print(f"{len(found)} kinds and types, {slow} take longer than {LIMIT_US} us an operation")
+    slow = sum(microseconds > LIMIT_US for microseconds, _ in actual)
+    print(f"{len(actual)} kinds and types, {slow} take longer than {LIMIT_US} us an operation")
     return int(slow > 0)
 
 
@@ -136,9 +136,9 @@ def many(model: Model, count: int, chained: bool) -> Model:
 def _place_of_like(operands: Sequence[Operand], item: Operation) -> int | None:
     """Which input has the type, dimensions and parameters of the first output."""
     output = operands[item.outputs[0]]
-    for place, index in enumerate(item.inputs):
+    for location, index in enumerate(item.inputs):
         if operands[index][:4] == output[:4] and operands[index].dimensions:
-            return place
+            return location
     return None
 
 

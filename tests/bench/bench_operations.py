@@ -95,10 +95,10 @@ def measured(actions: list[Callable[[], Any]]) -> list[float]:
     times: list[list[float]] = [[next(clock)] for clock in clocks]
     began = time.perf_counter()
     while time.perf_counter() - began < SECONDS * len(actions) and len(times[0]) < 50:
-        for clock, found in zip(clocks, times, strict=True):
-            if sum(found) < 2 * SECONDS:  # slow sides get fewer turns
-                found.append(next(clock))
-    return [median(found) for found in times]
+        for clock, result in zip(clocks, times, strict=True):
+            if sum(result) < 2 * SECONDS:  # slow sides get fewer turns
+                result.append(next(clock))
+    return [median(result) for result in times]
 
 
 def copying(length: int) -> Callable[[], Any]:
@@ -124,19 +124,22 @@ def row(use: Use, large: bool) -> tuple[str, bool]:
         ]
         actions.append(lambda: with_numpy(arrays))
     with np.errstate(all="ignore"):
-        found = measured(actions)
+        result = measured(actions)
     work = flops(sample)
     rate = (
-        f"{work / found[0] / 1e9:8.2f} GFLOP/s" if work else f"{length / found[0] / 1e9:8.2f} GB/s"
+        f"{work / result[0] / 1e9:8.2f} GFLOP/s"
+        if work
+        else f"{length / result[0] / 1e9:8.2f} GB/s"
     )
-    share = found[2] / found[0]
-    versus = found[3] / found[0] if len(found) > 3 else None
-    slow = (versus is not None and versus < 1 and large) or found[1] < found[0]
+    share = result[2] / result[0]
+    versus = result[3] / result[0] if len(result) > 3 else None
+    slow = (versus is not None and versus < 1 and large) or result[1] < result[0]
     narrow = large and name in MOVES_DATA and share < BANDWIDTH_BAR and use.variant != "f16"
     marks = ("  SLOWER THAN NUMPY" if slow else "") + ("  BELOW HALF OF COPY" if narrow else "")
     text = (
-        f"{name:<28} {use.variant:<10} {'large' if large else 'small'}  {found[0] * 1e6:>10.1f} us "
-        f"{rate:>17} {share:>6.2f} copy {found[1] / found[0]:>8.1f} x reference "
+        f"{name:<28} {use.variant:<10} {'large' if large else 'small'}  "
+        f"{result[0] * 1e6:>10.1f} us "
+        f"{rate:>17} {share:>6.2f} copy {result[1] / result[0]:>8.1f} x reference "
         + (f"{versus:>7.1f} x numpy" if versus is not None else "")
         + marks
     )
@@ -145,13 +148,13 @@ def row(use: Use, large: bool) -> tuple[str, bool]:
 
 def main() -> None:
     """Print the table of the operations named, or of all."""
-    wanted = set(sys.argv[1:])
+    expected = set(sys.argv[1:])
     seen: set[tuple[str, str]] = set()
     rows = held = 0
     for use in (use for declaration in registry() for use in uses(declaration, range(2, 3))):
         name = use.operation.type.name
         key = (name, f"{use.variant}{use.inputs[:1]}{use.outputs[:1]}")
-        if key in seen or (wanted and name not in wanted):
+        if key in seen or (expected and name not in expected):
             continue
         seen.add(key)
         for large in (True, False):

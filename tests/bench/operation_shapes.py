@@ -346,7 +346,7 @@ def _each(declaration: Operation) -> Shapes:
 
 
 SHAPES = {
-    **{found.type.name: _each(found) for found in registry() if found.elementwise},
+    **{result.type.name: _each(result) for result in registry() if result.elementwise},
     **{name: shapes for shapes, names in _TABLE.items() for name in names.split()},
 }
 
@@ -354,7 +354,7 @@ _SLOWER = (
     "TANH LOGISTIC ELU EXP LOG POW RSQRT SIN SQRT RANK HASHTABLE_LOOKUP RESIZE_NEAREST_NEIGHBOR"
 )
 MOVES_DATA = frozenset(
-    found.type.name for found in registry() if found.elementwise or found.work == 0
+    result.type.name for result in registry() if result.elementwise or result.work == 0
 ) - frozenset(_SLOWER.split())
 """Operations that are to reach half of the machine's copy bandwidth on large tensors."""
 

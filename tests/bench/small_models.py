@@ -102,7 +102,7 @@ def _figures(
 
 def runs() -> list[Figures]:
     """Microseconds of a run of each small model."""
-    found = []
+    actual = []
     for path in sorted(MODELS.glob("*.tflite")):
         peer, inputs = _litert(path)
         peer()
@@ -115,7 +115,7 @@ def runs() -> list[Figures]:
         number = max(1, int(ROUND_SECONDS * 1e6 / alone))
         call = lambda run=compilation.run, inputs=inputs: run(*inputs)  # noqa: E731
         call()
-        found.append(
+        actual.append(
             _figures(
                 path.stem,
                 lambda call=call, number=number: _microseconds(call, number),
@@ -123,7 +123,7 @@ def runs() -> list[Figures]:
                 ROUNDS,
             )
         )
-    return found
+    return actual
 
 
 def _process_ms(script: str, path: Path, dtype: str) -> float:
@@ -143,11 +143,11 @@ def _process_ms(script: str, path: Path, dtype: str) -> float:
 
 def first_results() -> list[Figures]:
     """Milliseconds of processor time of a process: imports, load, compile, one run."""
-    found = []
+    actual = []
     for name in FIRST:
         path = MODELS / f"{name}.tflite"
         dtype = "int8" if name.endswith("int8") else "float32"
-        found.append(
+        actual.append(
             _figures(
                 name,
                 lambda path=path, dtype=dtype: _process_ms(OURS, path, dtype),
@@ -155,7 +155,7 @@ def first_results() -> list[Figures]:
                 PROCESSES,
             )
         )
-    return found
+    return actual
 
 
 def main() -> None:
@@ -163,23 +163,23 @@ def main() -> None:
     if not MODELS.is_dir():
         print("small models beside LiteRT: ../shared/models is not here")
         return
-    for title, unit, found, bar in (
+    for title, unit, actual, bar in (
         ("a run in Python with its arrays, beside LiteRT's set, invoke, get", "us", runs(), 1.0),
         ("start of Python to the first result, processor time", "ms", first_results(), 2.0),
     ):
         print(title)
         print(f"  {'medians (least)':<24} {'nnapi_shim':>22} {'LiteRT':>22}  ratio (of least)")
-        for item in found:
+        for item in actual:
             verdict = "ok" if item.ratio <= bar else "ABOVE THE BAR"
             print(
                 f"  {item.name:<24} {item.ours:9.2f} ({item.ours_least:7.2f}) {unit}"
                 f" {item.litert:10.2f} ({item.litert_least:7.2f}) {unit}"
                 f"  {item.ratio:5.2f} ({item.ratio_of_least:.2f})  at most {bar:g}  {verdict}"
             )
-        if found:
-            medians = geometric_mean(item.ratio for item in found)
-            least = geometric_mean(item.ratio_of_least for item in found)
-            print(f"  geometric means of {len(found)}: {medians:.2f} ({least:.2f}) x LiteRT")
+        if actual:
+            medians = geometric_mean(item.ratio for item in actual)
+            least = geometric_mean(item.ratio_of_least for item in actual)
+            print(f"  geometric means of {len(actual)}: {medians:.2f} ({least:.2f}) x LiteRT")
 
 
 if __name__ == "__main__":

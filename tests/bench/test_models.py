@@ -25,9 +25,9 @@ def published() -> dict[str, int]:
 @pytest.mark.parametrize(("name", "parameters"), published().items())
 def test_parameters(name, parameters, monkeypatch) -> None:
     """As many as published, where a normalisation has two of each channel, and is one here."""
-    monkeypatch.setattr(Network, "random", lambda *given: np.zeros(given[1], np.float32))
-    found, _ = models.network(name)
-    assert found.parameters + found.normalised == parameters
+    monkeypatch.setattr(Network, "random", lambda *arguments: np.zeros(arguments[1], np.float32))
+    result, _ = models.network(name)
+    assert result.parameters + result.normalised == parameters
 
 
 @pytest.mark.parametrize("name", models.NAMES)
@@ -45,8 +45,8 @@ def test_float_agrees_with_the_reference(name) -> None:
 
 @pytest.mark.parametrize("name", [name for name in models.NAMES if name not in models.FLOAT_ONLY])
 def test_int8_is_what_the_reference_computes_and_near_to_float(name) -> None:
-    found, model = small(name)
-    quantized, whole = models.quantized(name, found, model, SIZES.get(name, 32))
+    result, model = small(name)
+    quantized, whole = models.quantized(name, result, model, SIZES.get(name, 32))
     inputs = random_inputs(whole, np.random.default_rng(1))
     ours, reference = (
         whole.compile(device).intermediates(*inputs) for device in ("nnapi-cpu", "nnapi-reference")
@@ -60,8 +60,8 @@ def test_int8_is_what_the_reference_computes_and_near_to_float(name) -> None:
     )
     last = quantized.activations[-1]
     real = (ours[last].astype(np.float32) - last.zero_point) * np.float32(last.scale)
-    wanted = exact[found.activations[-1]]
-    assert np.corrcoef(real.ravel(), wanted.ravel())[0, 1] > 0.9
+    expected = exact[result.activations[-1]]
+    assert np.corrcoef(real.ravel(), expected.ravel())[0, 1] > 0.9
 
 
 def listed(results):

@@ -7,7 +7,7 @@ from nnapi_shim.operations import registry
 from tests.bench.operation_shapes import MOVES_DATA, PRODUCTS, SHAPES, flops
 from tests.operations.cases import USES, example
 
-COMPUTED = {found.type.name for found in registry() if found.types}
+COMPUTED = {result.type.name for result in registry() if result.types}
 
 
 def test_every_operation_has_shapes() -> None:

@@ -33,14 +33,14 @@ def contestant(tmp_path) -> Contestant:
 
 def test_a_race(contestant) -> None:
     """Two entrants that run, one without a file, one that is no runtime."""
-    found = race(contestant, [1], 2, ["nnapi_shim", "onnxruntime", "abacus"], "", lambda _: None)
+    result = race(contestant, [1], 2, ["nnapi_shim", "onnxruntime", "abacus"], "", lambda _: None)
     ours = Entrant("nnapi_shim", 1)
-    assert list(found.samples) == [ours]
-    assert len(found.samples[ours]) == 2
-    assert found.starts[ours].peak > 1e6
-    np.testing.assert_allclose(found.outputs[ours][0].sum(), 1, rtol=1e-6)
-    assert "there is none" in found.failed[Entrant("onnxruntime", 1)]
-    assert "abacus" in found.failed[Entrant("abacus", 1)]
+    assert list(result.samples) == [ours]
+    assert len(result.samples[ours]) == 2
+    assert result.starts[ours].peak > 1e6
+    np.testing.assert_allclose(result.outputs[ours][0].sum(), 1, rtol=1e-6)
+    assert "there is none" in result.failed[Entrant("onnxruntime", 1)]
+    assert "abacus" in result.failed[Entrant("abacus", 1)]
 
 
 def test_figures(contestant) -> None:
@@ -50,13 +50,13 @@ def test_figures(contestant) -> None:
     vector, box = np.eye(6, dtype=np.float32)[:2], np.ones((1, 4), np.float32)
     outputs = {ours: [vector, box], slow: [box + 0.5, vector[::-1]], fast: [vector]}
     starts = dict.fromkeys(samples, Start(1.0, 0.5, 10**7))
-    found = figures(contestant, Race(starts, samples, {}, outputs))
-    (ratio,) = found.ratios
+    result = figures(contestant, Race(starts, samples, {}, outputs))
+    (ratio,) = result.ratios
     assert (ratio.peer, ratio.median, ratio.of_minima) == ("openvino", 0.5, 2 / 3)
     assert ratio.low <= 0.5 <= ratio.high
-    near = {item.runtime: (item.largest, item.classes) for item in found.nearness}
+    near = {item.runtime: (item.largest, item.classes) for item in result.nearness}
     assert near == {"litert": (1.0, "0/2"), "openvino": (None, "")}
-    assert read(plain(found)) == found
+    assert read(plain(result)) == result
 
 
 def test_the_page(contestant, tmp_path) -> None:
@@ -65,20 +65,20 @@ def test_the_page(contestant, tmp_path) -> None:
     ours, peer = Entrant("nnapi_shim", 1), Entrant("litert", 1)
     samples = {ours: [[2e-3]], peer: [[4e-3]]}
     starts = dict.fromkeys(samples, Start(1.0, 0.5, 10**7))
-    found = figures(contestant, Race(starts, samples, {Entrant("openvino", 1): "no"}, {}))
+    result = figures(contestant, Race(starts, samples, {Entrant("openvino", 1): "no"}, {}))
     path = tmp_path / "page.md"
     path.write_text(f"above\n{page.BEGIN}old\n{page.END}below\n")
     about = {"date": "today", "tier": "v4", "processor": "one", "litert": "1.0"}
     started = {"cpu": 0.1, "peak": 30e6, "allowed": 22e6}
     for _ in range(2):
-        page.write(path, about, 1, [found], "picture.svg", started)
+        page.write(path, about, 1, [result], "picture.svg", started)
     text = path.read_text()
     assert text.startswith("above\n") and text.endswith("below\n") and "old" not in text
     assert "| sum | 2 (2) | 4 (4) | \u2013 | \u2013 | **0.50** | 0.50 to 0.50 |" in text
     assert "ms of processors | at most 120.00 | 100.00 | yes |" in text
     assert "MB in memory at most | at most 22.00 | 30.00 | no |" in text
     assert "OpenVINO does not run sum: no" in text
-    picture.picture([found], [1], tmp_path / "picture.svg")
+    picture.picture([result], [1], tmp_path / "picture.svg")
     assert "sum" in (tmp_path / "picture.svg").read_text()
 
 

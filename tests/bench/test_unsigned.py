@@ -30,8 +30,8 @@ def test_results_stay(tmp_path) -> None:
     made = model()
     unsigned.save(made, tmp_path / "model.onnx")
     x = np.arange(-60, 60, 20, dtype=np.int8).reshape(1, 2, 3)
-    found = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {"x": x})
-    for ours, theirs in zip(made.compile("nnapi-cpu").run(x), found, strict=True):
+    result = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {"x": x})
+    for ours, theirs in zip(made.compile("nnapi-cpu").run(x), result, strict=True):
         assert theirs.dtype == np.int8
         assert np.abs(ours.astype(int) - theirs.astype(int)).max() <= 1
 

@@ -158,8 +158,8 @@ def test_never_two_processes_in_one_file(program, tmp_path):
     assert len(computations(read(file))) == 2
     done = run(program, "run", f"{program} plain", NNAPI_SHIM_CAPTURE=tmp_path / "c-%p.zip")
     assert (done.returncode, done.stderr) == (0, "")
-    found = sorted(len(computations(read(path))) for path in tmp_path.glob("c-*.zip"))
-    assert found == [1, 2]
+    actual = sorted(len(computations(read(path))) for path in tmp_path.glob("c-*.zip"))
+    assert actual == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["no folder/capture.zip", "."])

@@ -230,12 +230,12 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 def test_what_no_program_has_done(example, rewritten, lie):
     """The capture, the call, what was given, and what is allowed."""
-    change, told = LIES[lie]
+    change, messages = LIES[lie]
     path = rewritten(example("simple_add"), change)
     with pytest.raises(NnapiError) as caught:
         read(path)
     message = caught.value.message
-    assert told in message and message.startswith(f"{path}: "), message
+    assert messages in message and message.startswith(f"{path}: "), message
     assert message.isprintable() and len(message) < 500
 
 
@@ -252,16 +252,16 @@ def test_a_device_too_many(example, rewritten):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "messages"),
     [
         (lambda manifest: manifest.update(devices=[{"name": "a\nb"}]), "a line of text"),
         (lambda manifest: manifest.update(devices=True), "a list of objects with a name"),
         (lambda manifest: manifest.update(program="text"), "is to be a list of texts"),
     ],
 )
-def test_manifests_that_lie(example, rewritten, change, told):
+def test_manifests_that_lie(example, rewritten, change, messages):
     path = rewritten(example("simple_add"), change, "manifest")
-    with pytest.raises(NnapiError, match=told):
+    with pytest.raises(NnapiError, match=messages):
         read(path)
 
 
@@ -285,10 +285,10 @@ def test_contents_of_a_buffer_that_is_left_out(example, rewritten, tmp_path):
 
     def change(lines):
         call, _ = call_of(lines, "Execution_setInput")
-        again = json.loads(json.dumps(call))
-        again["call"] = call["call"] + 0.5
-        again["arguments"]["length"] = 1 << 40
-        lines.insert(lines.index(call) + 1, again)
+        second = json.loads(json.dumps(call))
+        second["call"] = call["call"] + 0.5
+        second["arguments"]["length"] = 1 << 40
+        lines.insert(lines.index(call) + 1, second)
         numbers = sorted({line["call"] for line in lines})
         for line in lines:
             line["call"] = numbers.index(line["call"]) + 1

@@ -53,9 +53,9 @@ def test_a_program_finds_the_library(tmp_path):
     assert done.stdout == (ROOT / "c_examples" / "simple_add.expected").read_text()
     assert read(capture).is_complete
     assert len(json.loads(trace.read_text())) > 40
-    again = execute("--capture", capture, "--", EXAMPLES / "simple_add")
-    assert (again.returncode, again.stdout) == (2, "")
-    assert "is there already" in again.stderr
+    second = execute("--capture", capture, "--", EXAMPLES / "simple_add")
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "is there already" in second.stderr
     assert execute("--force", "--capture", capture, "--", EXAMPLES / "simple_add").returncode == 0
 
 

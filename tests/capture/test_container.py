@@ -178,12 +178,12 @@ def test_lengths_that_lie_are_refused(tmp_path, kind):
 
 def test_what_a_program_should_not_have_said_is_left_out(tmp_path):
     """Lists that were shorter than they were said to be, a buffer without end, another version."""
-    given = {"model": None, "type": 0, "outputCount": 1, "outputs": [1]}
+    values = {"model": None, "type": 0, "outputCount": 1, "outputs": [1]}
     buffer = {"execution": None, "index": 0, "type": None, "buffer": "0x1", "length": 1 << 60}
     calls = [
         line(
             "ANeuralNetworksModel_addOperation",
-            arguments={**given, "inputCount": 1000, "inputs": {"count": 1000}},
+            arguments={**values, "inputCount": 1000, "inputs": {"count": 1000}},
             result=4,
         ),
         line("ANeuralNetworksExecution_setInput", number=2, arguments=buffer, result=3),

@@ -159,10 +159,10 @@ def test_captures_are_models(example):
         assert [item.name for item in model.operations][:2] == ["CONV_2D", "DEPTHWISE_CONV_2D"]
     capture = read(path)
     call = next(call for call in capture.calls if call.short == "Execution_compute")
-    given = [capture.array(item["contents"]) for item in call.inputs]
+    arguments = [capture.array(item["contents"]) for item in call.inputs]
     (expected,) = [capture.array(item["contents"]) for item in call.outputs]
     model = nnapi_shim.load(path)
-    result = nnapi_shim.Compilation(model).run(*given)
+    result = nnapi_shim.Compilation(model).run(*arguments)
     result = result[0] if isinstance(result, list | tuple) else result
     np.testing.assert_allclose(np.asarray(result).reshape(expected.shape), expected, rtol=1e-5)
     with pytest.raises(NnapiError, match="has no 'model 9'; it has model 1, model 2, model 3"):
@@ -196,10 +196,10 @@ def test_a_converted_capture_runs_in_litert(example, tmp_path):
         load_capture(capture, name).save(file)
         interpreter = Interpreter(str(file))
         interpreter.allocate_tensors()
-        (given,), (wanted,) = interpreter.get_input_details(), interpreter.get_output_details()
-        interpreter.set_tensor(given["index"], capture.array(call.inputs[0]["contents"]))
+        (arguments,), (goal,) = interpreter.get_input_details(), interpreter.get_output_details()
+        interpreter.set_tensor(arguments["index"], capture.array(call.inputs[0]["contents"]))
         interpreter.invoke()
-        result = interpreter.get_tensor(wanted["index"])
+        result = interpreter.get_tensor(goal["index"])
         expected = capture.array(call.outputs[0]["contents"])
         if expected.dtype == np.float32:
             np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)

@@ -160,8 +160,8 @@ def test_diff_says_which_values_each_device_has(command: Command) -> None:
 
 
 def test_bench_numbers_of_threads(command: Command) -> None:
-    found = command.succeeds("bench", CONV, *NO_TIME, "--threads", "1,2", "--json").json
-    (measured,) = found["results"]
+    actual = command.succeeds("bench", CONV, *NO_TIME, "--threads", "1,2", "--json").json
+    (measured,) = actual["results"]
     assert [item["threads"] for item in measured["throughput"]] == [1, 2]
     for option in ("--threads", "--kernel-threads"):
         line = command.refuses("bench", CONV, option, "many")
@@ -174,8 +174,8 @@ def test_bench_in_turns_with_a_peer(command: Command) -> None:
     """A few rounds show no difference."""
     pytest.importorskip("ai_edge_litert")
     out = command.succeeds("bench", CONV, *NO_TIME, "--peer", "litert", "--kernel-threads", 1).out
-    wanted = "no difference that this run can show (2 rounds; a verdict needs 4): ratio"
-    assert f"1 kernel thread: litert: {wanted}" in out
+    goal = "no difference that this run can show (2 rounds; a verdict needs 4): ratio"
+    assert f"1 kernel thread: litert: {goal}" in out
     assert "tier " in out
 
 
@@ -199,9 +199,9 @@ def test_bench_samples_and_earlier_runs(command: Command, tmp_path: Path) -> Non
     assert text.endswith("no difference that this run can show\n")
     after = tmp_path / "after.json"
     assert command.succeeds(*words, "--against", before, "--json", after).out == ""
-    found = json.loads(after.read_text())
-    assert found["changes"][0]["kernel_threads"] == 1
-    assert found["results"][0]["latency"]["runs"] == 8
+    actual = json.loads(after.read_text())
+    assert actual["changes"][0]["kernel_threads"] == 1
+    assert actual["results"][0]["latency"]["runs"] == 8
     command.succeeds("bench", after, "--against", before)
     line = command.refuses("bench", QUANTIZED, "--against", __file__)
     assert "is no result of a benchmark" in line
@@ -253,11 +253,11 @@ def test_convert(command: Command, tmp_path: Path) -> None:
 
 def test_summary(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    found = command.succeeds("convert", QUANTIZED, "-o", path, "--json").json
-    assert found["operations"] == 2
-    told = json.loads(path.read_text())
-    assert told["counts"] == {"ADD": 1, "LOGISTIC": 1}
-    (graph,) = told["graphs"]
+    actual = command.succeeds("convert", QUANTIZED, "-o", path, "--json").json
+    assert actual["operations"] == 2
+    messages = json.loads(path.read_text())
+    assert messages["counts"] == {"ADD": 1, "LOGISTIC": 1}
+    (graph,) = messages["graphs"]
     first = graph["operations"][0]
     assert first["inputs"]["input0"] == graph["inputs"][0]
     assert graph["operands"][graph["outputs"][0]]["type"] == "TENSOR_QUANT8_ASYMM"
@@ -280,25 +280,25 @@ def halves(tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("kind", ["x.json", "x.csv", "x.bin"])
 def test_kinds_of_input_files(command: Command, halves: dict[str, Path], kind: str) -> None:
     """Each file has the same numbers; integers are stored values, others are quantized."""
-    wanted = command.succeeds("run", QUANTIZED, "-i", halves["both.json"], "--json").json["outputs"]
-    found = command.succeeds(
+    goal = command.succeeds("run", QUANTIZED, "-i", halves["both.json"], "--json").json["outputs"]
+    actual = command.succeeds(
         "run", QUANTIZED, "-i", halves[kind], "-i", halves["b.npy"], "--json"
     ).json
-    assert found["outputs"] == wanted
-    assert wanted[0]["values"] == [[69] * 3] * 2  # LOGISTIC of 1 - 2 is 0.2689
+    assert actual["outputs"] == goal
+    assert goal[0]["values"] == [[69] * 3] * 2  # LOGISTIC of 1 - 2 is 0.2689
 
 
 @pytest.mark.parametrize("kind", ["x.json", "x.csv", "x.bin", "b.npy"])
 def test_an_input_from_stdin(
     command: Command, halves: dict[str, Path], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = command.succeeds(
+    goal = command.succeeds(
         "run", QUANTIZED, "-i", halves[kind], "-i", halves["b.npy"], "--json"
     ).json
     stdin = io.TextIOWrapper(io.BytesIO(halves[kind].read_bytes()))
     monkeypatch.setattr(sys, "stdin", stdin)
-    found = command.succeeds("run", QUANTIZED, "-i", "-", "-i", halves["b.npy"], "--json").json
-    assert found["outputs"] == wanted["outputs"]
+    actual = command.succeeds("run", QUANTIZED, "-i", "-", "-i", halves["b.npy"], "--json").json
+    assert actual["outputs"] == goal["outputs"]
 
 
 @pytest.mark.parametrize(
@@ -338,10 +338,8 @@ def test_bytes_of_a_part_of_an_element(command: Command, tmp_path: Path) -> None
     path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
     line = command.refuses("run", CONV, "-i", path)
-    wanted = (
-        "a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 3] takes 768 bytes, 192 elements of 4 bytes"
-    )
-    assert wanted in line
+    goal = "a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 3] takes 768 bytes, 192 elements of 4 bytes"
+    assert goal in line
     line = command.refuses("run", CONV, "--expect", path)
     assert line.endswith("a.bin has 5 bytes; TENSOR_FLOAT32[1, 8, 8, 4] takes elements of 4 bytes")
 
@@ -374,8 +372,8 @@ def test_expected_outputs(command: Command, tmp_path: Path) -> None:
     outcome = command("run", QUANTIZED, "--seed", 1, "--expect", path)
     assert outcome.code == 1
     assert "output_0 is not as expected: " in outcome.out
-    (found,) = command("run", QUANTIZED, "--seed", 1, "--expect", path, "--json").json["expected"]
-    steps = found["difference"]["steps"]
+    (actual,) = command("run", QUANTIZED, "--seed", 1, "--expect", path, "--json").json["expected"]
+    steps = actual["difference"]["steps"]
     assert steps > 1
     command.succeeds("run", QUANTIZED, "--seed", 1, "--expect", path, "--steps", steps)
     assert command("run", QUANTIZED, "--seed", 1, "--expect", path, "--steps", steps - 1).code == 1
@@ -455,8 +453,8 @@ def test_devices_are_repeated_or_listed(command: Command) -> None:
         ("--device", "nnapi-reference", "--device", "nnapi-cpu"),
         ("--device", "nnapi-reference,nnapi-cpu"),
     ):
-        found = command.succeeds("explain", CONV, *words, "--json").json
-        assert set(found["devices"]) == {"nnapi-reference", "nnapi-cpu"}
+        actual = command.succeeds("explain", CONV, *words, "--json").json
+        assert set(actual["devices"]) == {"nnapi-reference", "nnapi-cpu"}
 
 
 def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
@@ -473,8 +471,8 @@ def test_a_program_that_is_missing(command: Command, tmp_path: Path) -> None:
 def test_quantization_error(command: Command, tmp_path: Path) -> None:
     models = "tests.tools.test_quantization_error"
     words = (f"{models}:quantized_model", "--float", f"{models}:float_model")
-    found = command.succeeds("diff", *words, "--json").json
-    assert [item["name"] for item in found["operations"]] == ["MUL", "RELU1"]
+    actual = command.succeeds("diff", *words, "--json").json
+    assert [item["name"] for item in actual["operations"]] == ["MUL", "RELU1"]
     text = command.succeeds("diff", *words).out
     assert "SQNR" in text and "product" in text
     assert "the inputs are random" in text

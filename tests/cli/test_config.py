@@ -23,10 +23,10 @@ def test_compiles_a_program(command: Command, tmp_path: Path) -> None:
 
 
 def test_folders_are_there(command: Command) -> None:
-    found = command.succeeds("config", "--json").json
+    result = command.succeeds("config", "--json").json
     for name in ("libdir", "includedir", "cmakedir", "pkgconfigdir"):
-        assert Path(found[name]).is_dir()
-    assert Path(found["cmakedir"], "NeuralNetworksConfig.cmake").exists()
+        assert Path(result[name]).is_dir()
+    assert Path(result["cmakedir"], "NeuralNetworksConfig.cmake").exists()
 
 
 def test_below_a_prefix(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,12 +42,12 @@ def test_below_a_prefix(command: Command, tmp_path: Path, monkeypatch: pytest.Mo
         "Cflags: -I${includedir}\nLibs: -L${libdir} -lneuralnetworks\n"
     )
     monkeypatch.setattr(folders, "get_library_dir", lambda: str(private))
-    found = command.succeeds("config", "--json").json
+    result = command.succeeds("config", "--json").json
     prefix = tmp_path / "my prefix"
-    assert found["libdir"] == str(prefix / "lib")
-    assert found["includedir"] == str(prefix / "include")
-    assert found["cflags"] == f"'-I{prefix}/include'"
-    assert found["libs"] == f"'-L{prefix}/lib' -lneuralnetworks"
+    assert result["libdir"] == str(prefix / "lib")
+    assert result["includedir"] == str(prefix / "include")
+    assert result["cflags"] == f"'-I{prefix}/include'"
+    assert result["libs"] == f"'-L{prefix}/lib' -lneuralnetworks"
 
 
 def test_nothing_built(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

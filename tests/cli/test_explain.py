@@ -14,9 +14,9 @@ def test_a_model(command: Command) -> None:
 
 
 def test_json(command: Command) -> None:
-    found = command.succeeds("explain", MODEL, "--device", "nnapi-reference", "--json").json
-    assert [item["device"] for item in found["operations"]] == ["nnapi-reference"] * 3
-    assert found["preference"] == "FAST_SINGLE_ANSWER"
+    result = command.succeeds("explain", MODEL, "--device", "nnapi-reference", "--json").json
+    assert [item["device"] for item in result["operations"]] == ["nnapi-reference"] * 3
+    assert result["preference"] == "FAST_SINGLE_ANSWER"
 
 
 def test_every_operation(command: Command) -> None:
@@ -26,13 +26,13 @@ def test_every_operation(command: Command) -> None:
 
 
 def test_an_operation(command: Command) -> None:
-    found = command.succeeds("explain", "CONV_2D", "--json").json
-    assert found["types"][0] == {
+    result = command.succeeds("explain", "CONV_2D", "--json").json
+    assert result["types"][0] == {
         "level": 1,
         "types": dict.fromkeys(("input", "filter", "bias", "output"), "TENSOR_FLOAT32"),
     }
-    assert {form["level"] for form in found["forms"]} == {1, 3}
-    assert any("scale input x filter" in check for check in found["checks"])
+    assert {form["level"] for form in result["forms"]} == {1, 3}
+    assert any("scale input x filter" in check for check in result["checks"])
 
 
 def test_bad_input(command: Command) -> None:

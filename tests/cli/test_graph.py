@@ -28,7 +28,7 @@ def test_files(command, model, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "messages"),
     [
         (["--profile"], "coloured by time in a run"),
         (["--diff", "nnapi-cpu,nnapi-reference"], "coloured by largest error, nnapi-cpu to"),
@@ -37,10 +37,10 @@ def test_files(command, model, tmp_path) -> None:
         (["--colour", "none"], "5 operations<"),
     ],
 )
-def test_what_colours_operations(command, model, tmp_path, options, told) -> None:
+def test_what_colours_operations(command, model, tmp_path, options, messages) -> None:
     svg = tmp_path / "a.svg"
     command.succeeds("graph", model, "-o", svg, *options)
-    assert told in svg.read_text()
+    assert messages in svg.read_text()
 
 
 def test_what_is_refused(command, model, tmp_path) -> None:
@@ -50,7 +50,7 @@ def test_what_is_refused(command, model, tmp_path) -> None:
     assert svg.read_text() == "mine"
     command.succeeds("graph", model, "-o", svg, "--force")
     other = tmp_path / "b.svg"
-    for options, told in (
+    for options, messages in (
         (["--colour", "size"], "--colour is 'size'; allowed are device, "),
         (["--diff", "nnapi-cpu"], "1 device given to be compared; there must be two"),
         (["--device", "none"], "none"),
@@ -58,7 +58,7 @@ def test_what_is_refused(command, model, tmp_path) -> None:
         (["--json", tmp_path / "nowhere" / "a.json"], "there is no folder"),
         (["-o", tmp_path / "b.txt"], "b.txt has the suffix '.txt'; allowed are .html, .svg"),
     ):
-        assert told in command.refuses("graph", model, "-o", other, *options)
+        assert messages in command.refuses("graph", model, "-o", other, *options)
     assert command.refuses("graph", tmp_path / "none.tflite", "-o", other).endswith(
         "No such file or directory"
     )
@@ -67,8 +67,8 @@ def test_what_is_refused(command, model, tmp_path) -> None:
 
 def test_without_a_file(command, model) -> None:
     assert "-o FILE is missing; its suffix is .html, .svg" in command.refuses("graph", model)
-    found = command.succeeds("graph", model, "--json").json
-    assert len(found["graphs"][0]["nodes"]) == 7
+    result = command.succeeds("graph", model, "--json").json
+    assert len(result["graphs"][0]["nodes"]) == 7
 
 
 def test_formats(command, model, tmp_path) -> None:

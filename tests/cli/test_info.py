@@ -11,18 +11,18 @@ def test_json(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NNAPI_SHIM_DRIVER_TIMEOUT", "7")
     monkeypatch.setenv("DEBUG_NN_PARTITION", "nonsense")
     monkeypatch.setenv("NNAPI_SHIM_LOG", "silent")
-    found = command.succeeds("info", "--json").json
-    assert found["version"] == nnapi_shim.__version__
-    assert found["packages"]["numpy"] == np.__version__
+    result = command.succeeds("info", "--json").json
+    assert result["version"] == nnapi_shim.__version__
+    assert result["packages"]["numpy"] == np.__version__
     names = [device.name for device in nnapi_shim.devices()]
-    assert [device["name"] for device in found["devices"]] == names
-    own = next(device for device in found["devices"] if device["name"] == "nnapi-reference")
+    assert [device["name"] for device in result["devices"]] == names
+    own = next(device for device in result["devices"] if device["name"] == "nnapi-reference")
     assert own["feature_level"] == 8
     assert own["exec_time"]["TENSOR_FLOAT32"] == 10
-    assert found["processor"]["tier"] in found["processor"]["tiers"]
-    settings = {setting["name"]: setting for setting in found["settings"]}
-    given = settings["NNAPI_SHIM_DRIVER_TIMEOUT"]
-    assert (given["value"], given["origin"], given["default"]) == ("7", "environment", "60")
+    assert result["processor"]["tier"] in result["processor"]["tiers"]
+    settings = {setting["name"]: setting for setting in result["settings"]}
+    inputs = settings["NNAPI_SHIM_DRIVER_TIMEOUT"]
+    assert (inputs["value"], inputs["origin"], inputs["default"]) == ("7", "environment", "60")
     refused = settings["DEBUG_NN_PARTITION"]
     assert (refused["value"], refused["origin"]) == ("1", "default")
 
@@ -38,7 +38,7 @@ def test_text(command: Command) -> None:
 def test_a_setting(command: Command) -> None:
     text = command.succeeds("info", "--setting", "NNAPI_SHIM_THREADS").out
     assert text.startswith("NNAPI_SHIM_THREADS = '0' (default)\n  maximum number of threads ")
-    found = command.succeeds("info", "--setting", "NNAPI_SHIM_JIT", "--json").json["settings"]
-    assert [item["name"] for item in found] == ["NNAPI_SHIM_JIT"]
+    result = command.succeeds("info", "--setting", "NNAPI_SHIM_JIT", "--json").json["settings"]
+    assert [item["name"] for item in result] == ["NNAPI_SHIM_JIT"]
     line = command.refuses("info", "--setting", "NNAPI_SHIM_THREAD")
     assert "did you mean NNAPI_SHIM_THREADS" in line

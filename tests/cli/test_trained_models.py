@@ -24,35 +24,35 @@ def test_what_is_in_a_picture(command: Command, picture: str, label: str) -> Non
     words = ("--resize", "--labels", labels, "--top", 1, "--json")
     image = FOLDER / "images" / f"{picture}.bmp"
     (output,) = command.succeeds("run", MOBILENET, "-i", image, *words).json["outputs"]
-    assert [found["label"] for found in output["top"]] == [label]
+    assert [result["label"] for result in output["top"]] == [label]
 
 
 @BOTH
 def test_explain(command: Command, model: Path) -> None:
-    found = command.succeeds("explain", model, "--json").json
-    assert {item["device"] for item in found["operations"]} == {"nnapi-cpu"}
-    assert found["handed_over_bytes"] == 0
+    result = command.succeeds("explain", model, "--json").json
+    assert {item["device"] for item in result["operations"]} == {"nnapi-cpu"}
+    assert result["handed_over_bytes"] == 0
 
 
 @BOTH
 @pytest.mark.parametrize("more", [(), ("--isolated",)], ids=["along", "isolated"])
 def test_diff(command: Command, model: Path, more: tuple[str, ...]) -> None:
     words = ("--rtol", 1e-4, "--atol", 1e-4, "--json")
-    found = command.succeeds("diff", model, *more, *words).json
-    assert found["first"] is None
+    result = command.succeeds("diff", model, *more, *words).json
+    assert result["first"] is None
     if model == MOBILENET:
-        assert found["first_unequal"] is None
+        assert result["first_unequal"] is None
 
 
 @BOTH
 def test_profile(command: Command, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     words = ("--runs", 2, "--warm-up", 1, "--no-peaks", "--trace", path, "--json")
-    found = command.succeeds("profile", model, *words).json
-    assert sum(item["share"] for item in found["operations"]) == pytest.approx(1)
-    assert found["flops"] > 30_000
+    result = command.succeeds("profile", model, *words).json
+    assert sum(item["share"] for item in result["operations"]) == pytest.approx(1)
+    assert result["flops"] > 30_000
     if model == MOBILENET:
-        assert found["flops"] == pytest.approx(0.6e9, rel=0.05)  # 300 million multiply-adds
+        assert result["flops"] == pytest.approx(0.6e9, rel=0.05)  # 300 million multiply-adds
     assert json.loads(path.read_text())["traceEvents"]
 
 
@@ -61,8 +61,8 @@ def test_bench(command: Command, peer: str) -> None:
     pytest.importorskip("ai_edge_litert")
     outcome = command("bench", MOBILENET, "--runs", 2, "--peer", peer, "--json")
     assert outcome.code == 0
-    (found,) = outcome.json["results"][0]["peers"]
-    assert found["largest_difference"] is not None
+    (result,) = outcome.json["results"][0]["peers"]
+    assert result["largest_difference"] is not None
 
 
 def test_a_file_that_is_cut(command: Command, tmp_path: Path) -> None:

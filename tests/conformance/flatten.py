@@ -70,8 +70,8 @@ def _example(example: Example) -> bytes:
     entry = example.entry
     main = example.graphs[0]
     outputs = [
-        _output(example, main["operands"][index], example.bytes_at(place))
-        for index, place in zip(main["outputs"], entry["outputs"], strict=True)
+        _output(example, main["operands"][index], example.bytes_at(location))
+        for index, location in zip(main["outputs"], entry["outputs"], strict=True)
     ]
     return b"".join(
         [
@@ -80,7 +80,7 @@ def _example(example: Example) -> bytes:
             _int(not example.operations & SCALAR_RESULT),
             _int(len(example.graphs)),
             *(_graph(example, graph) for graph in example.graphs),
-            *(_bytes(example.bytes_at(place)) for place in entry["inputs"]),
+            *(_bytes(example.bytes_at(location)) for location in entry["inputs"]),
             *outputs,
         ]
     )

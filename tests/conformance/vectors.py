@@ -37,9 +37,9 @@ class Example(NamedTuple):
         """Codes of all its operations."""
         return {operation[0] for graph in self.graphs for operation in graph["operations"]}
 
-    def bytes_at(self, place: list[int]) -> bytes:
+    def bytes_at(self, location: list[int]) -> bytes:
         """The bytes at an [offset, length] of the file."""
-        offset, length = place
+        offset, length = location
         return self.data[offset : offset + length].tobytes()
 
 

@@ -44,13 +44,13 @@ def examples() -> Iterator[Example]:
         for number, line in enumerate(PAGE.read_text().splitlines(), 1)
         if line.startswith("### ")
     }
-    found: dict[str, list[tuple[Block, re.Match[str]]]] = {}
+    result: dict[str, list[tuple[Block, re.Match[str]]]] = {}
     for block in blocks(PAGE):
         action = ACTION.search(block.comment)
         if action:
             title = titles[max(number for number in titles if number < block.line)]
-            found.setdefault(title, []).append((block, action))
-    for title, items in found.items():
+            result.setdefault(title, []).append((block, action))
+    for title, items in result.items():
         steps = [Step(a[1], a[2] or "", a[3] or "", b.text) for b, a in items]
         (check,) = [step.text for step in steps if step.action == "check"]
         yield Example(title, [step for step in steps if step.action != "check"], check)

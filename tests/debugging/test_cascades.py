@@ -26,8 +26,8 @@ def test_the_first_refusal_is_named(compile_c):
 
 
 def test_all_followers_on_request(compile_c):
-    found = lines(run(compile_c("cascade"), NNAPI_SHIM_LOG="debug"))
+    result = lines(run(compile_c("cascade"), NNAPI_SHIM_LOG="debug"))
     root = "because ANeuralNetworksCompilation_create was refused [handle.null]"
-    followers = [line for line in found if line.endswith(root)]
+    followers = [line for line in result if line.endswith(root)]
     assert len(followers) == FOLLOWERS + 1
     assert sum(line.startswith("debug: ") for line in followers) == FOLLOWERS

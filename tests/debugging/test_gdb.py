@@ -25,37 +25,37 @@ def the_call():
 
 
 def test_a_breakpoint_leads_to_the_caller(refused):
-    told = gdb(refused, *BREAK, "run", "bt", *TO_THE_CALLER, "print type", "continue")
-    assert len(re.findall(r"^Breakpoint 1, nnapi_shim_storeError", told, re.M)) == 1
-    assert "operand type 99 does not exist" in told
-    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", told, re.M)
-    assert re.search(r"^#\d+ .*\bin ANeuralNetworksModel_addOperand \(model=", told, re.M)
-    assert re.search(r"^#\d+ .*\bmain \(\) at ", told, re.M)
-    assert re.search(r"^\$1 = \{type = 99,", told, re.M)
-    assert "exited normally" in told
+    messages = gdb(refused, *BREAK, "run", "bt", *TO_THE_CALLER, "print type", "continue")
+    assert len(re.findall(r"^Breakpoint 1, nnapi_shim_storeError", messages, re.M)) == 1
+    assert "operand type 99 does not exist" in messages
+    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", messages, re.M)
+    assert re.search(r"^#\d+ .*\bin ANeuralNetworksModel_addOperand \(model=", messages, re.M)
+    assert re.search(r"^#\d+ .*\bmain \(\) at ", messages, re.M)
+    assert re.search(r"^\$1 = \{type = 99,", messages, re.M)
+    assert "exited normally" in messages
 
 
 def test_the_breakpoint_is_one_place(refused):
-    told = gdb(refused, *BREAK, "run", "info breakpoints")
-    assert "<MULTIPLE>" not in told
+    messages = gdb(refused, *BREAK, "run", "info breakpoints")
+    assert "<MULTIPLE>" not in messages
     assert re.search(
-        r"^1 +breakpoint .* in nnapi_shim_storeError at .*/native/message\.c", told, re.M
+        r"^1 +breakpoint .* in nnapi_shim_storeError at .*/native/message\.c", messages, re.M
     )
 
 
 def test_the_setting_stops_in_a_debugger(refused):
-    told = gdb(refused, "run", "bt", "continue", NNAPI_SHIM_BREAK="1")
-    assert len(re.findall(r"^Program received signal SIGTRAP", told, re.M)) == 1
-    assert re.search(r"^#\d+ .* in nnapi_shim_storeError \(message=", told, re.M)
-    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", told, re.M)
-    assert "exited normally" in told
+    messages = gdb(refused, "run", "bt", "continue", NNAPI_SHIM_BREAK="1")
+    assert len(re.findall(r"^Program received signal SIGTRAP", messages, re.M)) == 1
+    assert re.search(r"^#\d+ .* in nnapi_shim_storeError \(message=", messages, re.M)
+    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", messages, re.M)
+    assert "exited normally" in messages
 
 
 def test_the_setting_stops_at_a_failed_start(refused):
-    told = gdb(refused, "run", "bt", NNAPI_SHIM_BREAK="1", NNAPI_SHIM_HOME="/nowhere")
-    assert len(re.findall(r"^Program received signal SIGTRAP", told, re.M)) == 1
-    assert re.search(r"^#\d+ .* in ANeuralNetworksModel_create ", told, re.M)
-    assert re.search(r"^#\d+ .*\bmain \(\) at ", told, re.M)
+    messages = gdb(refused, "run", "bt", NNAPI_SHIM_BREAK="1", NNAPI_SHIM_HOME="/nowhere")
+    assert len(re.findall(r"^Program received signal SIGTRAP", messages, re.M)) == 1
+    assert re.search(r"^#\d+ .* in ANeuralNetworksModel_create ", messages, re.M)
+    assert re.search(r"^#\d+ .*\bmain \(\) at ", messages, re.M)
 
 
 def test_the_setting_ends_a_program_without_debugger(refused):
@@ -100,12 +100,14 @@ def test_debug_information_can_be_separated(refused, tmp_path):
         subprocess.run(command, check=True)
     assert location.exists()
     assert library.stat().st_size < whole / 2
-    told = gdb(refused, *BREAK, "run", "bt", libraries=libraries)
-    assert re.search(r"^Breakpoint 1, nnapi_shim_storeError .*/native/message\.c:\d+$", told, re.M)
-    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", told, re.M)
+    messages = gdb(refused, *BREAK, "run", "bt", libraries=libraries)
+    assert re.search(
+        r"^Breakpoint 1, nnapi_shim_storeError .*/native/message\.c:\d+$", messages, re.M
+    )
+    assert re.search(rf"^#\d+ .*\bin add_operand .* at \S*{the_call()}$", messages, re.M)
     separate.unlink()
-    told = gdb(refused, *BREAK, "run", libraries=libraries)
-    assert "Breakpoint 1, " not in told
+    messages = gdb(refused, *BREAK, "run", libraries=libraries)
+    assert "Breakpoint 1, " not in messages
 
 
 @pytest.mark.parametrize("name", [build_ffi.LIBRARY, build_ffi.CALLBACKS_FILE])

@@ -49,13 +49,13 @@ def stacks(data, innermost):
 
 
 def test_kernels_have_callers(recorded):
-    found = list(stacks(recorded, "^nnk_depthwise_f32_"))
-    whole = [names for names in found if [n for n in names if n in CALLERS] == list(CALLERS)]
-    assert len(whole) > 0.9 * len(found) > 0, found
+    result = list(stacks(recorded, "^nnk_depthwise_f32_"))
+    whole = [names for names in result if [n for n in names if n in CALLERS] == list(CALLERS)]
+    assert len(whole) > 0.9 * len(result) > 0, result
 
 
 def test_a_stack_goes_through_any_kernel(recorded):
-    found = list(stacks(recorded, r"\(\S*/libnnapi_kernels_\w+\.so\)"))
-    whole = [names for names in found if set(CALLERS[:3]) <= set(names)]
-    assert len(found) > 50
-    assert len(whole) > 0.95 * len(found), [names for names in found if names not in whole]
+    result = list(stacks(recorded, r"\(\S*/libnnapi_kernels_\w+\.so\)"))
+    whole = [names for names in result if set(CALLERS[:3]) <= set(names)]
+    assert len(result) > 50
+    assert len(whole) > 0.95 * len(result), [names for names in result if names not in whole]

@@ -30,15 +30,15 @@ class Block(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page that users read."""
-    found = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
-    found += sorted((ROOT / "docs").rglob("*.md"))
-    found += [ROOT / "c_examples" / "README.md", *sorted((ROOT / "examples").rglob("README.md"))]
-    return [path for path in found if path.name not in WRITTEN and "_build" not in path.parts]
+    result = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
+    result += sorted((ROOT / "docs").rglob("*.md"))
+    result += [ROOT / "c_examples" / "README.md", *sorted((ROOT / "examples").rglob("README.md"))]
+    return [path for path in result if path.name not in WRITTEN and "_build" not in path.parts]
 
 
 def blocks(page: Path) -> list[Block]:
     """The blocks of a page, in their order; those of indented lines have the language ""."""
-    found = []
+    result = []
     tokens = MarkdownIt().parse(page.read_text())
     comment = ""
     for token in tokens:
@@ -46,7 +46,7 @@ def blocks(page: Path) -> list[Block]:
             comment += token.content
         elif token.type in ("fence", "code_block"):
             elsewhere = _ELSEWHERE.search(comment)
-            found.append(
+            result.append(
                 Block(
                     page,
                     token.map[0] + 2 if token.map else 0,
@@ -59,4 +59,4 @@ def blocks(page: Path) -> list[Block]:
             comment = ""
         else:
             comment = ""
-    return found
+    return result

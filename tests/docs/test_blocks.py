@@ -47,8 +47,8 @@ def test_every_block_says_what_it_is(page: str) -> None:
 
 
 def test_there_is_code() -> None:
-    found = [block for page in PAGES for block in of(page, *RUN)]
-    assert len(found) >= 40
+    result = [block for page in PAGES for block in of(page, *RUN)]
+    assert len(result) >= 40
 
 
 @pytest.fixture
@@ -74,10 +74,10 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {"PATH": path, "PWD": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "110"}
 
 
-def script(found: list[Block]) -> str:
+def script(result: list[Block]) -> str:
     """Shell that runs the blocks of a page in order, and says which one it is at."""
     lines = ["set -eu"]
-    for block in found:
+    for block in result:
         lines.append(f"echo '@ {block.line}'")
         if block.language == "sh":
             lines.append(block.text)
@@ -96,9 +96,9 @@ def with_marks(page: str) -> Any:
 
 @pytest.mark.parametrize("page", [with_marks(page) for page in PAGES if of(page, "sh", "console")])
 def test_commands(page: str, checkout: Path) -> None:
-    found = of(page, "sh", "console")
+    result = of(page, "sh", "console")
     done = subprocess.run(
-        ["bash", "-c", script(found)],
+        ["bash", "-c", script(result)],
         cwd=checkout,
         env=environment(checkout),
         capture_output=True,
@@ -109,7 +109,7 @@ def test_commands(page: str, checkout: Path) -> None:
     at = re.findall(r"^@ (\d+)$", done.stdout, re.M)[-1]
     assert done.returncode == 0, f"{page}:{at}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
     outputs = re.split(r"^@ \d+\n", done.stdout, flags=re.M)[1:]
-    for block, printed in zip(found, outputs, strict=True):
+    for block, printed in zip(result, outputs, strict=True):
         if block.language == "console":
             shown = re.sub(r"^\$ .*\n?", "", block.text, flags=re.M).strip()
             pattern = re.escape(shown).replace(re.escape("..."), "[\\s\\S]*?")
@@ -119,10 +119,10 @@ def test_commands(page: str, checkout: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if of(page, "python")])
 def test_python(page: str, checkout: Path) -> None:
-    found = of(page, "python")
+    result = of(page, "python")
     program = checkout / "page.py"
     lines: list[str] = []
-    for block in found:  # at the lines that they have in the page
+    for block in result:  # at the lines that they have in the page
         lines += [""] * (block.line - 1 - len(lines))
         lines += block.text.splitlines()
     program.write_text("\n".join(lines))

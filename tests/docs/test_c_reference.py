@@ -101,5 +101,5 @@ def test_rules_of_refused_calls_are_those_of_the_page(tmp_path):
     below = {it.rule for it in refusals() if any(folder in it.where for folder in BELOW)}
     reached = {name: graph.rules(name) for name in {name for name, _ in refused}}
     for name, rule in refused:
-        found, groups = reached[name]
-        assert rule in {it.rule for it in found} or (groups and rule in below), (name, rule)
+        result, groups = reached[name]
+        assert rule in {it.rule for it in result} or (groups and rule in below), (name, rule)

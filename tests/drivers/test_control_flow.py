@@ -66,9 +66,9 @@ class Graph:
         array = np.array(value, STRUCT_CODES[type])
         constants = self.models.constants
         constants += bytes(-len(constants) % 64)
-        place = DataLocation(0, len(constants), array.nbytes)
+        position = DataLocation(0, len(constants), array.nbytes)
         constants += array.tobytes()
-        return self.add(type, array.shape, L.CONSTANT_COPY, place)
+        return self.add(type, array.shape, L.CONSTANT_COPY, position)
 
     def model(self, graph):
         self.models.referenced.append(graph.built())
@@ -161,14 +161,14 @@ def test_if_takes_the_branch_that_the_condition_says(device, dimensions):
     a, b = (main.input(F32, dimensions) for _ in range(2))
     branches = [main.model(arithmetic(models, kind, dimensions)) for kind in (O.ADD, O.SUB)]
     main.give(main.run(O.IF, [condition, *branches, a, b], (F32, dimensions)))
-    given = [floats(1, 2), floats(10, 20)]
-    (taken,) = computed(device, models, main, [yes(), *given])
+    arguments = [floats(1, 2), floats(10, 20)]
+    (taken,) = computed(device, models, main, [yes(), *arguments])
     np.testing.assert_array_equal(taken, [11, 22])
-    (taken,) = computed(device, models, main, [yes(False), *given])
+    (taken,) = computed(device, models, main, [yes(False), *arguments])
     np.testing.assert_array_equal(taken, [-9, -18])
     one_model = prepared(device, models, main)
     for value, expected in [(True, [11, 22]), (False, [-9, -18]), (True, [11, 22])]:
-        (taken,) = outputs_of(one_model, main, [yes(value), *given])
+        (taken,) = outputs_of(one_model, main, [yes(value), *arguments])
         np.testing.assert_array_equal(taken, expected)
 
 
@@ -205,9 +205,9 @@ def test_a_declared_size_wins_over_a_branch_without_data(device, value, passed_o
     whole.give(whole.run(O.RELU, [whole.input(F32, (2, 3))], (F32, ())))
     result = main.run(O.IF, [condition, main.model(empty), main.model(whole), a], (F32, (2, 3)))
     main.give(main.run(O.ABS, [result], (F32, (2, 3))) if passed_on else result)
-    given = np.arange(6, dtype=np.float32).reshape(2, 3)
-    (taken,) = computed(device, models, main, [yes(value), given])
-    np.testing.assert_array_equal(taken, given * (not value))
+    arguments = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (taken,) = computed(device, models, main, [yes(value), arguments])
+    np.testing.assert_array_equal(taken, arguments * (not value))
 
 
 def test_an_input_of_a_branch_may_be_empty(device):
@@ -241,11 +241,11 @@ def test_a_branch_that_is_not_taken_does_not_fail(device):
     a, b = (main.input(F32, (2,)) for _ in range(2))
     branches = [main.model(failing(models)), main.model(arithmetic(models, O.SUB))]
     main.give(main.run(O.IF, [condition, *branches, a, b], (F32, (2,))))
-    given = [floats(1, 2), floats(10, 20)]
-    (taken,) = computed(device, models, main, [yes(False), *given])
+    arguments = [floats(1, 2), floats(10, 20)]
+    (taken,) = computed(device, models, main, [yes(False), *arguments])
     np.testing.assert_array_equal(taken, [-9, -18])
     with pytest.raises(NnapiError) as error:
-        computed(device, models, main, [yes(), *given])
+        computed(device, models, main, [yes(), *arguments])
     assert error.value.code is ResultCode.OP_FAILED
     for word in ("IF (operation 0)", "then", "ADD (operation 0)", "99"):
         assert word in error.value.message
@@ -326,9 +326,9 @@ def test_a_loop_whose_state_grows(device, rounds, inner):
 def test_state_of_known_size_cannot_grow(device):
     models = Models()
     main, _ = loop(models, (2,), (2,), grow=True)
-    given = [ints(0), ints(1), floats(1, 2)]
+    arguments = [ints(0), ints(1), floats(1, 2)]
     with pytest.raises(NnapiError) as error:
-        computed(device, models, main, given)
+        computed(device, models, main, arguments)
     assert error.value.code is ResultCode.OP_FAILED
     _, x = computed(device, models, main, [ints(0), ints(0), floats(1, 2)])
     np.testing.assert_array_equal(x, [1, 2])
@@ -457,10 +457,10 @@ def test_what_a_loop_reads_from_outside_survives_all_rounds(device):
         O.WHILE, [*graphs, i, x, limit, step], (I32, (1,)), (F32, (64,))
     )  # fmt: skip
     main.give(y)
-    given = np.linspace(-1, 1, 64, dtype=np.float32)
-    (y,) = computed(device, models, main, [ints(0), ints(7), given])
-    square = given * given
-    np.testing.assert_allclose(y, given + 7 * (square * square - square), rtol=1e-5, atol=1e-6)
+    arguments = np.linspace(-1, 1, 64, dtype=np.float32)
+    (y,) = computed(device, models, main, [ints(0), ints(7), arguments])
+    square = arguments * arguments
+    np.testing.assert_allclose(y, arguments + 7 * (square * square - square), rtol=1e-5, atol=1e-6)
 
 
 def test_a_deadline_ends_a_loop(device):
@@ -472,9 +472,9 @@ def test_a_deadline_ends_a_loop(device):
     body.give(body.binary(O.MUL, y, y, (2,)))
     graphs = [main.model(endless(models)[0]), main.model(body)]
     main.give(main.run(O.WHILE, [*graphs, x], (F32, (2,))))
-    given, result = floats(1, 1), floats(0, 0)
+    arguments, result = floats(1, 1), floats(0, 0)
     request = Request(
-        (RequestArgument(given.ctypes.data, 8, (2,)),),
+        (RequestArgument(arguments.ctypes.data, 8, (2,)),),
         (RequestArgument(result.ctypes.data, 8, (2,)),),
     )
     from time import monotonic_ns

@@ -20,8 +20,8 @@ def test_sizes_without_elements_that_numpy_has_not():
     graph.operation(O.FILL, [x, graph.constant(1.0, OperandType.FLOAT32)], [result])
     how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     values = RequestArgument(sizes.ctypes.data, sizes.nbytes, (4,))
-    found = RequestArgument(sizes.ctypes.data, 4, (0, 0, 0, 0))
-    request = Request((values,), (found,))
+    actual = RequestArgument(sizes.ctypes.data, 4, (0, 0, 0, 0))
+    request = Request((values,), (actual,))
     model = graph.model([x], [result])
     answer = CpuDevice().prepareModel(model, *how).execute(request, False, None, 0)
     assert answer.output_shapes[0].dimensions == tuple(sizes)
@@ -38,9 +38,9 @@ def test_an_output_without_elements(device):
     how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     memory = np.zeros(1, np.float32)
     values = RequestArgument(memory.ctypes.data, 0, (0, 0))
-    found = RequestArgument(memory.ctypes.data, memory.nbytes, (5, 0))
+    actual = RequestArgument(memory.ctypes.data, memory.nbytes, (5, 0))
     model = device.prepareModel(graph.model([x], [result]), *how)
-    answer = model.execute(Request((values,), (found,)), False, None, 0)
+    answer = model.execute(Request((values,), (actual,)), False, None, 0)
     assert answer.status is ErrorStatus.NONE
     assert answer.output_shapes[0].dimensions == (5, 0)
 
@@ -56,9 +56,9 @@ def test_a_tensor_repeated_very_often_and_not_at_all(device, times):
     how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     memory = np.zeros(3, np.float32)
     values = RequestArgument(memory.ctypes.data, memory.nbytes, (3, 1, 1))
-    found = RequestArgument(memory.ctypes.data, memory.nbytes, (0, 0, 0))
+    actual = RequestArgument(memory.ctypes.data, memory.nbytes, (0, 0, 0))
     model = device.prepareModel(graph.model([x], [result]), *how)
-    request = Request((values,), (found,))
+    request = Request((values,), (actual,))
     if 3 * times[0] < 1 << 32:
         answer = model.execute(request, False, None, 0)
         assert answer.output_shapes[0].dimensions == (3 * times[0], times[1], 0)

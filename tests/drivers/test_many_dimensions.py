@@ -68,15 +68,15 @@ def computed(device, name, rank):
     graph.operation(getattr(O, name), [x, *others(graph, x, rank)], [result])
     model = graph.model([x], [result])
     how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
-    given, found = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    arguments, actual = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     request = Request(
-        (RequestArgument(given.ctypes.data, given.nbytes, sizes),),
-        (RequestArgument(found.ctypes.data, found.nbytes, shape(sizes)),),
+        (RequestArgument(arguments.ctypes.data, arguments.nbytes, sizes),),
+        (RequestArgument(actual.ctypes.data, actual.nbytes, shape(sizes)),),
     )
     answer = device.prepareModel(model, *how).execute(request, False, None, 0)
     assert answer.status is ErrorStatus.NONE
     assert answer.output_shapes[0].dimensions == shape(sizes)
-    return found
+    return actual
 
 
 @pytest.mark.parametrize("rank", [33, MAX_RANK - 1, MAX_RANK, 200])
@@ -111,14 +111,14 @@ def test_the_largest_of_many_dimensions(device):
         graph.temporary(most, T.TENSOR_INT32),
     )
     graph.operation(O.TOPK_V2, [x, graph.constant(2, T.INT32)], [values, places])
-    given = np.array([1, 3, 2, 6, 5, 4], np.float32)
-    found, where = np.zeros(4, np.float32), np.zeros(4, np.int32)
+    arguments = np.array([1, 3, 2, 6, 5, 4], np.float32)
+    actual, where = np.zeros(4, np.float32), np.zeros(4, np.int32)
     request = Request(
-        (RequestArgument(given.ctypes.data, given.nbytes, sizes),),
-        tuple(RequestArgument(a.ctypes.data, a.nbytes, most) for a in (found, where)),
+        (RequestArgument(arguments.ctypes.data, arguments.nbytes, sizes),),
+        tuple(RequestArgument(a.ctypes.data, a.nbytes, most) for a in (actual, where)),
     )
     how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     model = graph.model([x], [values, places])
     device().prepareModel(model, *how).execute(request, False, None, 0)
-    assert found.tolist() == [3, 2, 6, 5]
+    assert actual.tolist() == [3, 2, 6, 5]
     assert where.tolist() == [1, 2, 0, 1]

@@ -50,11 +50,13 @@ def test_steps_name_their_operations(device, dimensions, condition):
         (seen,) = outputs_of(model, main, [yes(condition), floats(5, 1), floats(3, 3)], runs=1)
     (unseen,) = outputs_of(model, main, [yes(condition), floats(5, 1), floats(3, 3)])
     np.testing.assert_array_equal(seen, unseen)
-    told = [tuple((place.number, place.name) for place in step.operations) for step in steps]
+    messages = [
+        tuple((location.number, location.name) for location in step.operations) for step in steps
+    ]
     inner = "ADD" if condition else "SUB"
-    assert ((0, "IF"), (0, inner)) in told
-    assert told.index(((0, "IF"), (0, inner))) < told.index(((1, "RELU"),))
-    assert not any("SUB" in str(place) for place in told if condition)
+    assert ((0, "IF"), (0, inner)) in messages
+    assert messages.index(((0, "IF"), (0, inner))) < messages.index(((1, "RELU"),))
+    assert not any("SUB" in str(location) for location in messages if condition)
     assert all(step.started_ns <= step.ended_ns for step in steps)
     assert {step.device for step in steps} == {device.name}
     assert all(bool(step.kernel) is (device.name == "nnapi-cpu") for step in steps)

@@ -108,13 +108,13 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
     )
     fields = {"name": "bad", "hal": "1.0", "module": "bad.py", "class": "Device"}
     (tmp_path / "bad.json").write_text(json.dumps(fields | {"version": "1", "type": "OTHER"}))
-    given = environment("bad" if alone else "bad|nnapi-reference") | {
+    inputs = environment("bad" if alone else "bad|nnapi-reference") | {
         "NNAPI_SHIM_DRIVERS": str(tmp_path),
         "NNAPI_SHIM_DRIVER_TIMEOUT": "1",
     }
     result = subprocess.run(
         [PROGRAMS / "simple_add"],
-        env=given,
+        env=inputs,
         capture_output=True,
         text=True,
         check=False,
@@ -128,7 +128,7 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
         assert line.startswith("nnapi_shim warning: ") and result.stderr.count("\n") == 1
     debug = subprocess.run(
         [PROGRAMS / "simple_add"],
-        env=given | {"NNAPI_SHIM_LOG": "debug"},
+        env=inputs | {"NNAPI_SHIM_LOG": "debug"},
         capture_output=True,
         text=True,
         check=False,
@@ -178,7 +178,7 @@ def test_the_report_in_the_page():
 def test_compared_with_the_reference(device, operation):
     command = [sys.executable, ROOT / "examples" / "compare_devices.py"]
     printed = run("", *command, device)
-    found = dict(line.split(": ") for line in printed.splitlines())
-    assert found[operation].startswith("largest difference ")
-    assert all(float(text.split()[-1]) < 1e-5 for text in found.values() if "largest" in text)
-    assert (found["SUB"] == "not supported") == (device == "example-plain")
+    actual = dict(line.split(": ") for line in printed.splitlines())
+    assert actual[operation].startswith("largest difference ")
+    assert all(float(text.split()[-1]) < 1e-5 for text in actual.values() if "largest" in text)
+    assert (actual["SUB"] == "not supported") == (device == "example-plain")

@@ -87,8 +87,8 @@ def test_gradients(train):
     difference = network.softmax(scores)
     difference[rows, numbers] -= 1
     slopes = network.backward(parameters, inputs, difference)
-    for pair, found in zip(parameters, slopes, strict=True):
-        for values, slope in zip(pair, found, strict=True):
+    for pair, result in zip(parameters, slopes, strict=True):
+        for values, slope in zip(pair, result, strict=True):
             for at in generator.integers(0, values.size, 3):
                 before = values.flat[at]
                 values.flat[at] = before + 1e-7

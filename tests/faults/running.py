@@ -74,13 +74,13 @@ def run(
         cwd="/",
     )
     *defects, last = done.stdout.splitlines() or [""]
-    found = re.fullmatch(
+    result = re.fullmatch(
         r"calls (\d+) faults (\d+) computed (\d+) refused (\d+) defects (\d+)", last
     )
-    if done.returncode or found is None:
+    if done.returncode or result is None:
         said = done.stdout + done.stderr
         raise AssertionError(f"{device} {kind} {start}: {done.returncode} {said}")
     names = [path.name for path in cache.iterdir()]
     left = [name for name in names if not re.fullmatch(r"nnapi_shim-[0-9a-f]{64}", name)]
     defects += [f"{device} {kind} {start}: left in the cache folder: {name}" for name in left]
-    return Counts(*map(int, found.groups()[:4]), tuple(defects))
+    return Counts(*map(int, result.groups()[:4]), tuple(defects))

@@ -56,17 +56,17 @@ def model_of(example: Example) -> Model:
 
 def _order(example: Example) -> list[int]:
     """Graphs, those that others refer to first; the main one, 0, last."""
-    found: list[int] = []
+    actual: list[int] = []
 
     def visit(number: int) -> None:
         for operand in example.graphs[number]["operands"]:
             if operand["lifetime"] == "model":
                 visit(operand["model"] + 1)
-        if number not in found:
-            found.append(number)
+        if number not in actual:
+            actual.append(number)
 
     visit(0)
-    return found
+    return actual
 
 
 def _graph(example: Example, graph: dict[str, Any], built: dict[int, Model]) -> Model:
@@ -114,20 +114,20 @@ def omitted_inputs(example: Example) -> set[int]:
     """Inputs of the model that are left out: an export has none of them."""
     graph = example.model["main"]
     pairs = zip(graph["inputs"], example.entry["inputs"], strict=True)
-    return {at for at, place in pairs if not place[1]}
+    return {at for at, location in pairs if not location[1]}
 
 
 def arrays(example: Example, what: str) -> list[Any]:
     """Inputs or expected outputs as arrays."""
     graph = example.model["main"]
-    found = []
-    for index, place in zip(graph[what], example.entry[what], strict=True):
+    actual = []
+    for index, location in zip(graph[what], example.entry[what], strict=True):
         operand = graph["operands"][index]
         if what == "inputs" and index in omitted_inputs(example):
             continue
-        data = np.frombuffer(example.bytes_at(place), DTYPES[T(operand["type"])])
-        found.append(data.reshape(operand["dims"]).copy())
-    return found
+        data = np.frombuffer(example.bytes_at(location), DTYPES[T(operand["type"])])
+        actual.append(data.reshape(operand["dims"]).copy())
+    return actual
 
 
 def compared(example: Example, format: str) -> Outcome:
@@ -189,8 +189,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    wanted = {OperationType[name] for name in arguments.names}
-    chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][
+    reference = {OperationType[name] for name in arguments.names}
+    chosen = [e for e in suitable() if not reference or reference & set(e.entry["ops"])][
         :: arguments.every
     ]
     if not chosen:
@@ -236,12 +236,12 @@ def report(
             counts[OperationType(code).name][outcome.what] += 1
     for name, count in counts.items():
         tell(f"{name:32} " + " ".join(f"{what} {n}" for what, n in sorted(count.items())))
-    told: Counter[str] = Counter()
+    messages: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.what == "differs" or (outcome.what == "refused" and verbose):
             key = outcome.why[:60]
-            told[key] += 1
-            if told[key] <= 3:
+            messages[key] += 1
+            if messages[key] <= 3:
                 tell(f"{outcome.what}: {outcome.name}: {outcome.why}")
     tell(f"{dict(Counter(outcome.what for outcome in outcomes))}")
 

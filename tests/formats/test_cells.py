@@ -76,19 +76,19 @@ def test_tflite(case, is_one, tmp_path) -> None:
     back = nnapi_shim.load(tmp_path / "model.tflite")
     names = [item.name for item in back.graph.operations]
     assert ("UNIDIRECTIONAL_SEQUENCE_LSTM" in names) == is_one
-    given = inputs(made)
+    arguments = inputs(made)
     ours, read = made.compile("nnapi-cpu"), back.compile("nnapi-cpu")
     litert = pytest.importorskip("ai_edge_litert.interpreter")
     interpreter = litert.Interpreter(str(tmp_path / "model.tflite"), num_threads=1)
     interpreter.allocate_tensors()
-    for detail, array in zip(interpreter.get_input_details(), given, strict=True):
+    for detail, array in zip(interpreter.get_input_details(), arguments, strict=True):
         interpreter.set_tensor(detail["index"], array)
     for _ in range(3):
-        wanted = first_of(ours.run(*given))
-        np.testing.assert_allclose(first_of(read.run(*given)), wanted, rtol=1e-5, atol=1e-6)
+        expected = first_of(ours.run(*arguments))
+        np.testing.assert_allclose(first_of(read.run(*arguments)), expected, rtol=1e-5, atol=1e-6)
         interpreter.invoke()
-        found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        result = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -100,13 +100,13 @@ def test_onnx(case, tmp_path) -> None:
     made.save(tmp_path / "model.onnx")
     kinds = [node.op_type for node in onnx.load(tmp_path / "model.onnx").graph.node]
     assert ("LSTM" in kinds) == (case not in ("peepholes", "clipped"))
-    given = inputs(made)
+    arguments = inputs(made)
     states = [state.initial for state in made.carried]
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     names = [argument.name for argument in session.get_inputs()]
-    found = session.run(None, dict(zip(names, [*given, *states], strict=True)))
-    wanted = first_of(made.compile("nnapi-cpu").run(*given))
-    np.testing.assert_allclose(found[0], wanted, rtol=1e-5, atol=1e-6)
+    result = session.run(None, dict(zip(names, [*arguments, *states], strict=True)))
+    expected = first_of(made.compile("nnapi-cpu").run(*arguments))
+    np.testing.assert_allclose(result[0], expected, rtol=1e-5, atol=1e-6)
 
 
 def first_of(results):

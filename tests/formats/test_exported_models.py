@@ -45,13 +45,13 @@ def arguments(model: Model, given: list[Any], format: str) -> list[Any]:
     """The inputs as the exported file takes them: with first states in ONNX."""
     states = {state.input: state.initial for state in model.carried}
     rest = iter(given)
-    found = []
+    actual = []
     for at, operand in enumerate(model.input_operands):
         if at not in states:
-            found.append(np.asarray(next(rest)).astype(DTYPES[operand.type]))
+            actual.append(np.asarray(next(rest)).astype(DTYPES[operand.type]))
         elif format == "onnx":
-            found.append(states[at])
-    return found
+            actual.append(states[at])
+    return actual
 
 
 @pytest.mark.skipif(not MODELS, reason=WHY_SKIPPED)
@@ -96,9 +96,9 @@ def check(entry: dict[str, Any], format: str, expected: list[Any], results: list
             pair = [np.asarray(v[at]).reshape(len(rows), -1)[rows] for v in (expected, results)]
             assert np.abs(pair[0] - pair[1]).max(initial=0) <= bound
     else:
-        for wanted, found, most in zip(expected, results, steps, strict=True):
-            if wanted.dtype.kind == "f":
-                assert np.allclose(found, wanted.reshape(np.shape(found)), 1e-4, 1e-4)
+        for reference, actual, most in zip(expected, results, steps, strict=True):
+            if reference.dtype.kind == "f":
+                assert np.allclose(actual, reference.reshape(np.shape(actual)), 1e-4, 1e-4)
             else:
-                assert difference(wanted, found) <= most
-                assert np.argmax(wanted) == np.argmax(found)
+                assert difference(reference, actual) <= most
+                assert np.argmax(reference) == np.argmax(actual)

@@ -155,12 +155,12 @@ def test_carried_states_are_variables() -> None:
     interpreter = Interpreter(model_content=peers.exported(recurrent(), "tflite"))
     interpreter.allocate_tensors()
     (source,), (result,) = interpreter.get_input_details(), interpreter.get_output_details()
-    found = []
+    actual = []
     for _ in range(3):
         interpreter.set_tensor(source["index"], np.float32([[1, 0]]))
         interpreter.invoke()
-        found.append(interpreter.get_tensor(result["index"])[0].tolist())
-    assert found == [[6, 8], [5, 4], [4.5, 2]]
+        actual.append(interpreter.get_tensor(result["index"])[0].tolist())
+    assert actual == [[6, 8], [5, 4], [4.5, 2]]
 
 
 def test_carried_states_are_named_in_onnx() -> None:

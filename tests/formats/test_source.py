@@ -86,8 +86,8 @@ MODELS = pytest.mark.parametrize("build", INPUTS, ids=lambda build: build.__name
 
 def results(model: Model, inputs: list[Any]) -> list[Any]:
     """What the model gives."""
-    found = Compilation(model, "nnapi-cpu").run(*inputs)
-    return list(found) if isinstance(found, tuple) else [found]
+    result = Compilation(model, "nnapi-cpu").run(*inputs)
+    return list(result) if isinstance(result, tuple) else [result]
 
 
 def described(graph: GraphView) -> list[Any]:
@@ -144,8 +144,8 @@ def test_c(build: Any, tmp_path: Path) -> None:
         files.append(tmp_path / f"{at}")
         files[-1].write_bytes(value.tobytes())
     done = subprocess.run([program, *files], check=True, capture_output=True, env=ENVIRONMENT)
-    wanted = results(model, INPUTS[build])
-    assert done.stdout == b"".join(value.tobytes() for value in wanted)
+    expected = results(model, INPUTS[build])
+    assert done.stdout == b"".join(value.tobytes() for value in expected)
 
 
 def test_c_program_says_what_its_files_must_be(tmp_path: Path) -> None:
@@ -196,15 +196,15 @@ def test_python(build: Any, tmp_path: Path) -> None:
     model = build()
     path = tmp_path / "model.py"
     model.save(path)
-    again = module_of(path).create_model()
-    assert described(again.graph) == described(model.graph)
-    relaxed = [m.finished.relax_computation_float32_to_float16 for m in (again, model)]
+    second = module_of(path).create_model()
+    assert described(second.graph) == described(model.graph)
+    relaxed = [m.finished.relax_computation_float32_to_float16 for m in (second, model)]
     assert relaxed[0] is relaxed[1]
-    for one, other in zip(*(results(m, INPUTS[build]) for m in (again, model)), strict=True):
+    for one, other in zip(*(results(m, INPUTS[build]) for m in (second, model)), strict=True):
         assert np.array_equal(one, other)
     other = tmp_path / "other"
     other.mkdir()
-    again.save(other / "model.py")
+    second.save(other / "model.py")
     assert (other / "model.py").read_bytes() == path.read_bytes()
 
 
@@ -228,8 +228,8 @@ def test_carried_states(tmp_path: Path) -> None:
         model.outputs(twice, total)
         model.carry(state, total, np.float32([0.1, 7]))
     model.save(tmp_path / "model.py")
-    again = module_of(tmp_path / "model.py").create_model()
-    for made in (model, again):
+    second = module_of(tmp_path / "model.py").create_model()
+    for made in (model, second):
         compilation = Compilation(made)
         first = compilation.run(np.float32([1, 1]))
         assert first.tolist() == np.float32([2.2, 16]).tolist()

@@ -30,31 +30,31 @@ def main() -> int:
     )
     parser.add_argument("--log", help=argparse.SUPPRESS)  # in the child alone
     parser.add_argument("--trace", help=argparse.SUPPRESS)  # in a child that is compared
-    given = parser.parse_args()
-    numbers = parsed(given.steps) if given.steps else None
-    if given.log:
-        return run(given.seed, given.threads, given.calls, given.log, numbers, given.trace)
-    if given.compare:
-        steps = ["--steps", given.steps] if given.steps else []
-        told, is_equal = compare(given.seed, given.calls, steps)
-        print(told)
+    inputs = parser.parse_args()
+    numbers = parsed(inputs.steps) if inputs.steps else None
+    if inputs.log:
+        return run(inputs.seed, inputs.threads, inputs.calls, inputs.log, numbers, inputs.trace)
+    if inputs.compare:
+        steps = ["--steps", inputs.steps] if inputs.steps else []
+        messages, is_equal = compare(inputs.seed, inputs.calls, steps)
+        print(messages)
         if not is_equal:
-            again = ["--compare", "--calls", given.calls, "--seed", given.seed, *steps]
-            print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, again)))
+            second = ["--compare", "--calls", inputs.calls, "--seed", inputs.seed, *steps]
+            print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, second)))
         return 0 if is_equal else 1
     with tempfile.NamedTemporaryFile() as log:
-        status, output = child(given, log.name, numbers)
+        status, output = child(inputs, log.name, numbers)
         print(output, end="")
         if status == 0:
             return 0
         print(f"\nthe last calls (thread, function, arguments); exit status {status}:")
         print("\n".join(Log.lines(log.name)[-SHOWN:]))
-        again = ["--calls", given.calls, "--threads", given.threads, "--seed", given.seed]
-        if given.steps:
-            again += ["--steps", given.steps]
-        print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, again)))
-        if given.minimise:
-            fewest = minimise(given, log.name, numbers or list(range(given.calls)))
+        second = ["--calls", inputs.calls, "--threads", inputs.threads, "--seed", inputs.seed]
+        if inputs.steps:
+            second += ["--steps", inputs.steps]
+        print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, second)))
+        if inputs.minimise:
+            fewest = minimise(inputs, log.name, numbers or list(range(inputs.calls)))
             print("fewest steps: --steps", listed(fewest))
         return 1
 
@@ -76,11 +76,11 @@ def listed(numbers: Sequence[int]) -> str:
     return ",".join("-".join(map(str, part)) for part in parts)
 
 
-def child(given: argparse.Namespace, log: str, numbers: Sequence[int] | None) -> tuple[int, str]:
+def child(inputs: argparse.Namespace, log: str, numbers: Sequence[int] | None) -> tuple[int, str]:
     """Exit status and output of a run."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz", "--log", log]
-    command += ["--seed", str(given.seed), "--calls", str(given.calls)]
-    command += ["--threads", str(given.threads)]
+    command += ["--seed", str(inputs.seed), "--calls", str(inputs.calls)]
+    command += ["--threads", str(inputs.threads)]
     if numbers is not None:
         command += ["--steps", listed(numbers)]
     silent = os.environ | {"NNAPI_SHIM_LOG": "silent"}
@@ -90,11 +90,11 @@ def child(given: argparse.Namespace, log: str, numbers: Sequence[int] | None) ->
     return result.returncode, result.stdout
 
 
-def minimise(given: argparse.Namespace, log: str, numbers: list[int]) -> list[int]:
+def minimise(inputs: argparse.Namespace, log: str, numbers: list[int]) -> list[int]:
     """Fewer steps that still fail: ever smaller parts are left out, as long as that is so."""
 
     def fails(chosen: list[int]) -> bool:
-        return child(given, log, chosen)[0] != 0
+        return child(inputs, log, chosen)[0] != 0
 
     lowest, highest = 0, len(numbers)
     while highest - lowest > 1:  # where it fails

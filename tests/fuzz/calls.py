@@ -53,8 +53,8 @@ class Log:
         """What stands in the file, the oldest first."""
         contents = Path(path).read_bytes()
         slots = (contents[at : at + SLOT_BYTES] for at in range(0, len(contents), SLOT_BYTES))
-        found = [slot.decode(errors="replace").rstrip() for slot in slots]
-        return sorted(line for line in found if line.strip("\0 "))
+        actual = [slot.decode(errors="replace").rstrip() for slot in slots]
+        return sorted(line for line in actual if line.strip("\0 "))
 
 
 class Parameter:

@@ -39,23 +39,23 @@ class Base(NamedTuple):
 
 def _made(name: str, manifest: Any, entries: list[Entry], arrays: dict[str, bytes]) -> Base:
     text = json.dumps(manifest), json.dumps(entries)
-    found = re.findall(r'"([a-z ]+ [0-9]+|0x[0-9a-f]+)"', text[1])
-    return Base(name, manifest, entries, arrays, text, sorted(set(found)))
+    actual = re.findall(r'"([a-z ]+ [0-9]+|0x[0-9a-f]+)"', text[1])
+    return Base(name, manifest, entries, arrays, text, sorted(set(actual)))
 
 
 def bases(folder: Path) -> list[Base]:
     """All of them; the programs are compiled and run in this folder."""
     whole = _of(folder, "every_function", ["memory/every_function"], "nnapi-cpu", "1")
-    found = {name: _cut(whole, name) for name in PARAMETERS}
-    unique = {tuple(e["call"] for e in base.entries): base for base in found.values() if base}
+    actual = {name: _cut(whole, name) for name in PARAMETERS}
+    unique = {tuple(e["call"] for e in base.entries): base for base in actual.values() if base}
     memory = _of(folder, "memory", ["capture/program"], "memory")
     plain = _of(folder, "plain", ["capture/program"])
     return [*unique.values(), memory, plain, _slow(folder)]
 
 
-def covered(found: list[Base]) -> set[str]:
+def covered(actual: list[Base]) -> set[str]:
     """The functions that are called."""
-    return {entry["function"] for base in found for entry in base.entries if "function" in entry}
+    return {entry["function"] for base in actual for entry in base.entries if "function" in entry}
 
 
 def _of(folder: Path, name: str, sources: list[str], *arguments: str) -> Base:
@@ -127,14 +127,14 @@ def _needed(calls: dict[int, list[Entry]], last: int) -> set[int]:
     kept, waiting = {last}, [last]
     while waiting:
         lines = calls[waiting.pop()]
-        wanted = {name for line in lines for name in _handles(line.get("arguments"))}
+        expected = {name for line in lines for name in _handles(line.get("arguments"))}
         for number, others in calls.items():
             name = others[0]["function"]
             if number >= last or number in kept or name.endswith("_free"):
                 continue
             made = _handles([line.get("results") for line in others])
             own = next(iter(others[0]["arguments"].values()), None)
-            if others[-1].get("result") == 0 and (made & wanted or own in wanted):
+            if others[-1].get("result") == 0 and (made & expected or own in expected):
                 kept.add(number)
                 waiting.append(number)
     return kept

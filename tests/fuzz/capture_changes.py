@@ -63,16 +63,16 @@ def nasty(choose: Random, known: list[str]) -> Any:
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every place of a value: what holds it, and its key or index there."""
-    found: list[tuple[Any, Any]] = []
+    actual: list[tuple[Any, Any]] = []
     waiting = [value] if isinstance(value, dict | list) else []
     while waiting:
         holder = waiting.pop()
         keys = list(holder) if isinstance(holder, dict) else range(min(len(holder), 40))
         for key in keys:
-            found.append((holder, key))
+            actual.append((holder, key))
             if isinstance(holder[key], dict | list):
                 waiting.append(holder[key])
-    return found
+    return actual
 
 
 def _arguments(entry: Entry) -> Entry:
@@ -153,18 +153,18 @@ class Changed:
         lists = [h[k] for e in self.entries for h, k in _places(e) if isinstance(h[k], list)]
         if not lists:
             return
-        found = choose.choice(lists)
+        actual = choose.choice(lists)
         what = choose.random()
         if what < 0.3:
-            del found[choose.randrange(len(found) + 1) :]
+            del actual[choose.randrange(len(actual) + 1) :]
         elif what < 0.6:
-            found.append(nasty(choose, self._known))
+            actual.append(nasty(choose, self._known))
         elif what < 0.8:
-            found += deepcopy(found)
+            actual += deepcopy(actual)
         elif what < 0.85:
-            found += [1] * LONG
+            actual += [1] * LONG
         else:
-            choose.shuffle(found)
+            choose.shuffle(actual)
 
     def _call(self) -> None:
         """A line that is missing, there twice, or elsewhere."""
@@ -218,8 +218,8 @@ class Changed:
         name = "inputs" if "Input" in call["function"] else "outputs"
         for entry in self.entries:
             of = entry.get("of") if name == "outputs" else _arguments(entry).get("execution")
-            found = entry.get(name)
-            for item in found if isinstance(found, list) else ():
+            actual = entry.get(name)
+            for item in actual if isinstance(actual, list) else ():
                 is_it = isinstance(item, dict) and item.get("index") == given.get("index")
                 if is_it and of == given.get("execution"):
                     item["contents"] = deepcopy(blob)
@@ -233,8 +233,8 @@ class Changed:
     def _contents(self) -> None:
         """Contents that are cut, or say another length."""
         choose = self._choose
-        found = [h[k] for e in self.entries for h, k in _places(e) if isinstance(h[k], dict)]
-        blobs = [item for item in found if "dtype" in item]
+        actual = [h[k] for e in self.entries for h, k in _places(e) if isinstance(h[k], dict)]
+        blobs = [item for item in actual if "dtype" in item]
         if not blobs:
             return
         blob, what = choose.choice(blobs), choose.random()

@@ -77,7 +77,7 @@ class Captures:
 
 
 def _work(
-    captures: Captures, state: mmap.mmap, told: int, first: int, end: float, most: int
+    captures: Captures, state: mmap.mmap, messages: int, first: int, end: float, most: int
 ) -> None:
     """In the child: capture after capture, until the time is up."""
     _, used, refused, compiled = _STATE.unpack_from(state)
@@ -86,7 +86,7 @@ def _work(
         try:
             was_refused = captures.use(seed) == "refused"
         except BaseException as error:
-            os.write(told, f"{seed}\t{_kind(error)}\n".encode(errors="replace"))
+            os.write(messages, f"{seed}\t{_kind(error)}\n".encode(errors="replace"))
             was_refused = False
         used, refused = used + 1, refused + was_refused
         compiled += captures.compiles(seed) and not was_refused
@@ -136,7 +136,7 @@ def run(captures: Captures, first: int, seconds: float, most: int) -> Done:
     state = mmap.mmap(-1, mmap.PAGESIZE)
     kinds: dict[str, int] = {}
     times: Counter[str] = Counter()
-    with tempfile.TemporaryFile("w+b") as told:
+    with tempfile.TemporaryFile("w+b") as messages:
         _STATE.pack_into(state, 0, first, 0, 0, 0)
         while True:
             seed, used, refused, compiled = _STATE.unpack_from(state)
@@ -145,17 +145,17 @@ def run(captures: Captures, first: int, seconds: float, most: int) -> Done:
             child = os.fork()
             if child == 0:
                 try:
-                    _work(captures, state, told.fileno(), seed, end, most)
+                    _work(captures, state, messages.fileno(), seed, end, most)
                 finally:
                     os._exit(0)
             status = _ended(child, state)
             if status != 0:
                 at, used, refused, compiled = _STATE.unpack_from(state)
                 why = "hangs" if status is None else f"status {status}: a crash"
-                os.write(told.fileno(), f"{at}\t{why}\n".encode())
+                os.write(messages.fileno(), f"{at}\t{why}\n".encode())
                 _STATE.pack_into(state, 0, at + 1, used + 1, refused, compiled)
-        told.seek(0)
-        for line in told.read().decode(errors="replace").splitlines():
+        messages.seek(0)
+        for line in messages.read().decode(errors="replace").splitlines():
             shown, _, kind = line.partition("\t")
             # A kind that Wrong tells of begins with its own words; any other with where it was.
             short = ": ".join(kind.split(": ")[: 1 + kind.startswith("Wrong")])

@@ -68,8 +68,8 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         lines = [f"call {self.number} has different answers:"]
         for device, answer in self.answers.items():
-            told = "no such call" if answer is None else " ".join(answer).strip()
-            lines.append(f"  {device}: {told}")
+            messages = "no such call" if answer is None else " ".join(answer).strip()
+            lines.append(f"  {device}: {messages}")
         return "\n".join(lines)
 
 
@@ -83,9 +83,9 @@ def answers(path: Path) -> Iterator[Answer]:
 def first_difference(traces: dict[str, Path]) -> Finding | None:
     """The first call that is not answered alike."""
     read = [answers(path) for path in traces.values()]
-    for number, found in enumerate(zip_longest(*read)):
-        if len({answer and (answer.function, answer.code) for answer in found}) > 1:
-            return Finding(number, dict(zip(traces, found, strict=True)))
+    for number, actual in enumerate(zip_longest(*read)):
+        if len({answer and (answer.function, answer.code) for answer in actual}) > 1:
+            return Finding(number, dict(zip(traces, actual, strict=True)))
     return None
 
 

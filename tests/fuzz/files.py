@@ -136,10 +136,10 @@ def sealed(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
         with module.Cache(model, library, constants, handles, digest) as opened:
             opened.load()
         try:
-            found = parsed(memoryview(data)[seal : seal + described], limits)
+            actual = parsed(memoryview(data)[seal : seal + described], limits)
         except Malformed:
             return
-        leads_nowhere_else(found, limits)
+        leads_nowhere_else(actual, limits)
 
     yield check
 
@@ -159,8 +159,8 @@ def manifest(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     def check(changes: list[Change]) -> None:
         for original in originals:
             path.write_bytes(changed(original, changes))
-            for found in in_folders(str(folder)):
-                assert found.name.isprintable() and found.origin == str(path)
+            for actual in in_folders(str(folder)):
+                assert actual.name.isprintable() and actual.origin == str(path)
 
     yield check
 
@@ -229,10 +229,10 @@ def main() -> int:
     if options.within:
         print(run(options.within, seconds * len(names), options.seed))
         return 0
-    found, told = 0, []
+    actual, messages = 0, []
     for name in names:
-        again = ["--seed", str(options.seed), "--minutes", str(seconds / 60)]
-        command = [sys.executable, "-m", "tests.fuzz.files", *again]
+        second = ["--seed", str(options.seed), "--minutes", str(seconds / 60)]
+        command = [sys.executable, "-m", "tests.fuzz.files", *second]
         done = subprocess.run(
             [*command, "--within", name],
             capture_output=True,
@@ -243,13 +243,13 @@ def main() -> int:
             check=False,
         )
         if done.returncode != 0:
-            found += 1
+            actual += 1
             print(f"{name}: exit status {done.returncode}\n{done.stdout}{done.stderr[-4000:]}")
-            print("to run it again: python -m tests.fuzz.files", *again, "--only", name)
+            print("to run it again: python -m tests.fuzz.files", *second, "--only", name)
         else:
-            told.append(f"{done.stdout.strip()} of {name}")
-    print(f"seed {options.seed}: changed files: {', '.join(told)}; {found} kinds failed")
-    return 1 if found else 0
+            messages.append(f"{done.stdout.strip()} of {name}")
+    print(f"seed {options.seed}: changed files: {', '.join(messages)}; {actual} kinds failed")
+    return 1 if actual else 0
 
 
 if __name__ == "__main__":

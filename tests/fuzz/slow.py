@@ -14,9 +14,9 @@ def main() -> None:
     def done(code: int) -> None:
         assert code == 0, code
 
-    def made(kind: str, function: str, *given: object) -> object:
+    def made(kind: str, function: str, *arguments: object) -> object:
         variable = ffi.new(f"ANeuralNetworks{kind} **")
-        done(getattr(lib, f"ANeuralNetworks{function}")(*given, variable))
+        done(getattr(lib, f"ANeuralNetworks{function}")(*arguments, variable))
         return variable[0]
 
     model = made("Model", "Model_create")
@@ -33,8 +33,8 @@ def main() -> None:
         return len(count) - 1
 
     def operation(code: int, inputs: list[int], outputs: list[int]) -> None:
-        given = (len(inputs), inputs, len(outputs), outputs)
-        done(lib.ANeuralNetworksModel_addOperation(model, code, *given))
+        arguments = (len(inputs), inputs, len(outputs), outputs)
+        done(lib.ANeuralNetworksModel_addOperation(model, code, *arguments))
 
     count: list[int] = []
     kept: list[object] = []
@@ -55,9 +55,9 @@ def main() -> None:
     compilation = made("Compilation", "Compilation_create", model)
     done(lib.ANeuralNetworksCompilation_finish(compilation))
     execution = made("Execution", "Execution_create", compilation)
-    given, taken = ffi.new("float *", 0.001), ffi.new("float *")
+    arguments, taken = ffi.new("float *", 0.001), ffi.new("float *")
     null = ffi.NULL
-    done(lib.ANeuralNetworksExecution_setInput(execution, 0, null, given, 4))
+    done(lib.ANeuralNetworksExecution_setInput(execution, 0, null, arguments, 4))
     done(lib.ANeuralNetworksExecution_setOutput(execution, 0, null, taken, 4))
     event = made("Event", "Execution_startCompute", execution)
     done(lib.ANeuralNetworksEvent_wait(event))

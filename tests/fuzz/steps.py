@@ -117,11 +117,11 @@ class Steps(Models):
             memory = self.pool.pick(rng, "Memory")
             about = self.pool.about(memory) if memory else None
             if isinstance(about, MemoryFacts):
-                place = (
+                location = (
                     (0, 0) if about.has_roles else (4 * rng.randrange(8), min(length, about.size))
                 )
                 name = f"Execution_set{role}FromMemory"
-                arguments = (execution, position, type, memory, *place)
+                arguments = (execution, position, type, memory, *location)
                 if call(rng, name, *arguments, wrong=wrong) == 0:
                     return
         if length <= SHARED_AT_MOST and rng.random() < 0.05:

@@ -41,16 +41,16 @@ def test_a_capture_that_is_not_changed_is_taken(captures):
 
 
 HOLES = {
-    "arguments": lambda patch: patch.setattr(fitting, "argument", lambda *given: ""),
-    "contents": lambda patch: patch.setattr(arrays, "flaw", lambda *given: ""),
+    "arguments": lambda patch: patch.setattr(fitting, "argument", lambda *inputs: ""),
+    "contents": lambda patch: patch.setattr(arrays, "flaw", lambda *inputs: ""),
 }
 
 
 @pytest.mark.parametrize("hole", HOLES)
 def test_a_check_that_is_missing_is_found(captures, monkeypatch, hole):
     HOLES[hole](monkeypatch)
-    until, first, found = monotonic() + LONGEST_SECONDS, 0, {}
-    while not found and monotonic() < until:
-        found = run(captures, first, LONGEST_SECONDS, 50).found
+    until, first, result = monotonic() + LONGEST_SECONDS, 0, {}
+    while not result and monotonic() < until:
+        result = run(captures, first, LONGEST_SECONDS, 50).found
         first += 50
-    assert found
+    assert result

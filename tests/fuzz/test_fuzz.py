@@ -46,9 +46,9 @@ def fuzz_compared(seed, calls):
 
 def test_devices_answer_alike():
     """nnapi-cpu, nnapi-reference and both together give the same result codes, call by call."""
-    status, told = fuzz_compared(int.from_bytes(os.urandom(3), "little"), COMPARED_CALLS)
-    assert status == 0, told
-    (calls,) = re.match(r"(\d+) calls have the same result codes", told).groups()
+    status, messages = fuzz_compared(int.from_bytes(os.urandom(3), "little"), COMPARED_CALLS)
+    assert status == 0, messages
+    (calls,) = re.match(r"(\d+) calls have the same result codes", messages).groups()
     assert int(calls) > COMPARED_CALLS / 2
 
 
@@ -62,8 +62,8 @@ def test_a_difference_is_found(tmp_path):
             trace = Trace(str(path))
             for answer in (good, good, *(last if name == "nnapi-cpu" else [good])):
                 trace.note(answer)
-        found = first_difference(paths)
-        assert found.number == 2
-        assert found.answers == dict.fromkeys(DEVICES, good) | {"nnapi-cpu": (last or [None])[0]}
-        assert "call 2" in str(found)
+        actual = first_difference(paths)
+        assert actual.number == 2
+        assert actual.answers == dict.fromkeys(DEVICES, good) | {"nnapi-cpu": (last or [None])[0]}
+        assert "call 2" in str(actual)
     assert first_difference(dict.fromkeys(DEVICES, paths["both"])) is None

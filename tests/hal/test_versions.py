@@ -22,28 +22,28 @@ def definitions(version):
     if not path.exists():
         pytest.skip(f"{path} is not there: nothing to compare HAL {version} with")
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
-    found = {}
+    result = {}
     for kind, name, body in re.findall(r"(enum|struct)\s+(\w+)[^{]*\{(.*?)\};", text, re.DOTALL):
         if kind == "struct":
-            found[name] = re.findall(r"(\w+);", body)
+            result[name] = re.findall(r"(\w+);", body)
             continue
-        found[name], following = {}, 0
+        result[name], following = {}, 0
         for member, value in re.findall(r"(\w+)\s*(?:=\s*(\d+))?\s*,", body):
             following = int(value) if value else following
-            found[name][member] = following
+            result[name][member] = following
             following += 1
-    return found
+    return result
 
 
 def declared(module):
     """The enums and structs that a module defines, in the form of `definitions`."""
-    found = {}
+    result = {}
     for name, item in inspect.getmembers(module, inspect.isclass):
         if issubclass(item, IntEnum) and item is not IntEnum:
-            found[name] = {member.name: member.value for member in item}
+            result[name] = {member.name: member.value for member in item}
         elif issubclass(item, tuple) and item.__module__ == module.__name__:
-            found[name] = list(item._fields)
-    return found
+            result[name] = list(item._fields)
+    return result
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -54,11 +54,11 @@ def test_all_types_are_there_and_no_others(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_members_and_fields(version):
     ours = declared(VERSIONS[version])
-    for name, wanted in definitions(version).items():
+    for name, expected in definitions(version).items():
         older = INHERITED.get((version, name), ())
         if older:
-            wanted = {member.name: member.value for member in older} | wanted
-        assert ours[name] == wanted, name
+            expected = {member.name: member.value for member in older} | expected
+        assert ours[name] == expected, name
 
 
 def test_a_1_1_device_is_a_1_0_device():

@@ -95,8 +95,8 @@ def test_debian_package(root, debian):
 def test_lintian(debian):
     needs("lintian")
     packages = sorted(debian.prefix.parents[1].glob("*.deb"))
-    told = subprocess.run(["lintian", *packages], capture_output=True, text=True).stdout
-    assert [line for line in told.splitlines() if line.startswith("E:")] == []
+    messages = subprocess.run(["lintian", *packages], capture_output=True, text=True).stdout
+    assert [line for line in messages.splitlines() if line.startswith("E:")] == []
 
 
 def test_sizes(tarball, debian):

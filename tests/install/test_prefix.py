@@ -34,9 +34,9 @@ def test_for_packagers_and_back(tmp_path):
     assert files_in(tmp_path) == installed
     finished("make", "uninstall", "PREFIX=/opt/nn", f"DESTDIR={tmp_path}", cwd=ROOT)
     assert files_in(tmp_path) == ["opt/nn/lib/theirs.so"]
-    again = make("uninstall", "PREFIX=/opt/nn", f"DESTDIR={tmp_path}")
-    assert again.returncode != 0
-    assert "nnapi_shim is not installed in" in again.stderr
+    repeated = make("uninstall", "PREFIX=/opt/nn", f"DESTDIR={tmp_path}")
+    assert repeated.returncode != 0
+    assert "nnapi_shim is not installed in" in repeated.stderr
 
 
 def test_the_command(prefix, tmp_path):
@@ -114,16 +114,16 @@ def started_then_stopped(target, number):
 def test_interrupted(number, tmp_path):
     target = tmp_path / "nn"
     target.mkdir()
-    told = started_then_stopped(target, number)
+    messages = started_then_stopped(target, number)
     if number != signal.SIGKILL:
-        assert "make install: interrupted; nothing was installed" in told
+        assert "make install: interrupted; nothing was installed" in messages
         assert files_in(target) == []
     finished("make", "install", f"PREFIX={target}", cwd=ROOT)
     whole = files_in(target)
     assert "lib/pkgconfig/neuralnetworks.pc" in whole
-    told = started_then_stopped(target, number)  # now over what is there
+    messages = started_then_stopped(target, number)  # now over what is there
     if number != signal.SIGKILL:
-        assert "what was installed before is as it was" in told
+        assert "what was installed before is as it was" in messages
         assert files_in(target) == whole
     finished("make", "uninstall", f"PREFIX={target}", cwd=ROOT)
     assert files_in(target) == []

@@ -15,7 +15,7 @@ from tests.waiting import HANGS_S
 
 def pythons():
     """Every CPython from 3.10 on of this machine, each version once: name -> executable."""
-    found = {}
+    actual = {}
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(":") if folder]
     folders += [*Path.home().glob(".pyenv/versions/*/bin"), Path("/usr/bin")]
     for folder in folders:
@@ -25,8 +25,8 @@ def pythons():
                 told = subprocess.run([path, "-c", code], capture_output=True, text=True)
                 words = told.stdout.split()
                 if told.returncode == 0 and int(words[1]) >= 10:
-                    found.setdefault(f"{words[0]}.{words[1]} in {words[2]}", path)
-    return found
+                    actual.setdefault(f"{words[0]}.{words[1]} in {words[2]}", path)
+    return actual
 
 
 PYTHONS = pythons()

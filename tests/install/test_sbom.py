@@ -35,8 +35,8 @@ def check(text):
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     document = json.loads(text)
     assert document["specVersion"] == "1.6"
-    found = list(components(document))
-    for component in found:
+    result = list(components(document))
+    for component in result:
         assert component["purl"].startswith("pkg:"), component
         assert component["licenses"], component
     tools = {
@@ -44,7 +44,7 @@ def check(text):
     }
     assert {"numba", "llvmlite", "cffi", "hatchling", "cpython", "ziglang"} <= tools.keys()
     assert all(tools.values())
-    files = [component for component in found if component["type"] == "file"]
+    files = [component for component in result if component["type"] == "file"]
     names = [component["name"] for component in files]
     assert len(set(names)) == len(names)
     return {c["name"]: h["content"] for c in files for h in c["hashes"]}
@@ -52,13 +52,13 @@ def check(text):
 
 def sums(folder: Path):
     """Path -> SHA-256 of the ELF files in a folder."""
-    found = {}
+    result = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
             data = path.read_bytes()
             if data.startswith(b"\x7fELF"):
-                found[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
-    return found
+                result[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
+    return result
 
 
 def test_the_wheel(wheel, tmp_path):
@@ -74,13 +74,13 @@ def test_the_tarball(tarball):
     (document,) = tarball.prefix.glob("share/doc/*/nnapi_shim.cdx.json")
     packages = tarball.libraries / "nnapi-shim"
     assert check(document.read_text()) == sums(packages)
-    told = {c["name"]: c for c in components(json.loads(document.read_text()))}
+    messages = {c["name"]: c for c in components(json.loads(document.read_text()))}
     assert {"nnapi_shim", "cpython", "numpy", "cffi", "pycparser", "libffi", "OpenBLAS"} <= set(
-        told
+        messages
     )
-    assert {"libgfortran", "libquadmath"} <= set(told)
+    assert {"libgfortran", "libquadmath"} <= set(messages)
     for name in ("cpython", "numpy", "cffi", "OpenBLAS"):
-        assert told[name]["version"] and told[name]["licenses"]
+        assert messages[name]["version"] and messages[name]["licenses"]
 
 
 def test_what_lies_beside_the_tarball(tarball):

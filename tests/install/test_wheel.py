@@ -50,8 +50,8 @@ def test_what_is_in_it(files):
 
 def test_no_path_of_the_build_machine(files):
     paths = (str(ROOT).encode(), sys.base_prefix.encode(), sys.prefix.encode())
-    found = [name for name, data in files.items() if any(path in data for path in paths)]
-    assert found == []
+    actual = [name for name, data in files.items() if any(path in data for path in paths)]
+    assert actual == []
 
 
 def test_libraries_are_hardened(files, tmp_path):

@@ -29,15 +29,15 @@ VALGRIND = ["valgrind", "--undef-value-errors=no", "--num-callers=8", "--error-l
 
 def chosen(names: set[str]) -> list[Example]:
     """A few examples of each operation, spread over its files."""
-    found: dict[str, Example] = {}
+    actual: dict[str, Example] = {}
     for code, name in present_operations().items():
         if names and name not in names:
             continue
         of_it = [e for e in examples() if code in e.entry["ops"] or code in e.operations]
         of_it = [e for e in of_it if not e.entry["multinomial_tolerance"]]
         step = max(1, len(of_it) // EXAMPLES)
-        found.update({e.name: e for e in of_it[::step][:EXAMPLES]})
-    return list(found.values())
+        actual.update({e.name: e for e in of_it[::step][:EXAMPLES]})
+    return list(actual.values())
 
 
 def program(folder: Path) -> Path:

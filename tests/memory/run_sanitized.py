@@ -65,9 +65,9 @@ def runs_well(sanitizer: Sanitizer, rounds: int) -> bool:
             print(f"{sanitizer.name}, {program.title}: left out: {forks_fail}", flush=True)
             continue
         count += 1
-        if found := built.run(program):
+        if actual := built.run(program):
             failed += 1
-            print(f"{sanitizer.name}, {program.title}: FOUND\n{found}", flush=True)
+            print(f"{sanitizer.name}, {program.title}: FOUND\n{actual}", flush=True)
     print(f"{sanitizer.name}: {count} programs, {failed} with findings", flush=True)
     return failed == 0
 
@@ -96,9 +96,9 @@ def runs_well_in_valgrind() -> bool:
             check=False,
         )
         said = ASKED.sub("", result.stdout)
-        found = result.returncode != 0 or said != ""
-        print(f"valgrind, {device}: {'FOUND' if found else 'ok'}", flush=True)
-        if found:
+        actual = result.returncode != 0 or said != ""
+        print(f"valgrind, {device}: {'FOUND' if actual else 'ok'}", flush=True)
+        if actual:
             print(f"{said}exit status {result.returncode}")
             well = False
     return well

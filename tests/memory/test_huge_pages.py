@@ -17,12 +17,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def asked_for(place: int) -> bool:
+def asked_for(location: int) -> bool:
     """Whether huge pages were asked for where an address is."""
     inside = False
     for line in MAPPINGS.read_text().splitlines():
-        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
-            inside = int(found[1], 16) <= place < int(found[2], 16)
+        if result := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(result[1], 16) <= location < int(result[2], 16)
         elif inside and line.startswith("VmFlags:"):
             return " hg" in line
     raise AssertionError("nothing is mapped there")
@@ -96,12 +96,12 @@ def test_row_of_more_than_it_asks_for_at_a_time():
 
 
 def test_row_where_there_is_no_room_for_one(monkeypatch):
-    given = address.map_pages
+    inputs = address.map_pages
 
     def little(length, *rest):
         if length > 4 << 20:
             raise OSError
-        return given(length, *rest)
+        return inputs(length, *rest)
 
     monkeypatch.setattr(address, "map_pages", little)
     row = Row()
@@ -113,12 +113,12 @@ def test_row_where_there_is_no_room_for_one(monkeypatch):
 
 
 def test_block_that_has_no_room_to_begin_where_huge_pages_can(monkeypatch):
-    given = address.map_pages
+    inputs = address.map_pages
 
     def little(length, *rest):
         if length > 2 * HUGE:
             raise OSError
-        return given(length, *rest)
+        return inputs(length, *rest)
 
     monkeypatch.setattr(address, "map_pages", little)
     block = Block(2 * HUGE)

@@ -32,12 +32,12 @@ def lacks(path: Path, marked: bool = True) -> list[str]:
     """What is wrong with a file. marked: it says that it keeps to CET, as every library of ours."""
     with path.open("rb") as stream:
         file = ELFFile(stream)
-        found = [*_segments(file), *_dynamic(file), *_symbols(file, path)]
+        result = [*_segments(file), *_dynamic(file), *_symbols(file, path)]
         if file.get_machine_arch() == "x64":
-            found += _branches(file)
+            result += _branches(file)
             if marked and (absent := (IBT | SHSTK) & ~_features(file)):
-                found.append(f"not marked for CET: {absent}")
-    return found
+                result.append(f"not marked for CET: {absent}")
+    return result
 
 
 def imported(path: Path) -> set[str]:

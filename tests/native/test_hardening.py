@@ -43,11 +43,13 @@ def test_a_program(path):
 @pytest.mark.parametrize("path", OF_C + PROGRAMS, ids=name)
 def test_flags_of_every_c_file(path):
     """Where there is debug information, it has the flags, of every file."""
-    told = producers(path) - {line for line in producers(path) if "GNU AS" in line}
+    messages = producers(path) - {line for line in producers(path) if "GNU AS" in line}
     if path in OF_C and shutil.which("gcc"):
-        assert told
-    wanted = ("-fstack-protector-strong", "-fcf-protection", "-O2")
-    assert [line for line in told if "GNU C" in line and not all(f in line for f in wanted)] == []
+        assert messages
+    expected = ("-fstack-protector-strong", "-fcf-protection", "-O2")
+    assert [
+        line for line in messages if "GNU C" in line and not all(f in line for f in expected)
+    ] == []
 
 
 @pytest.mark.parametrize("path", [p for p in OF_C if "nativewindow" not in p.name], ids=name)

@@ -191,18 +191,18 @@ def declarations(header: str) -> str:
 
 def enumerators() -> dict[str, list[str]]:
     """The enumerators in the types' header by typedef; those without one under an empty name."""
-    found: dict[str, list[str]] = {"": []}
+    actual: dict[str, list[str]] = {"": []}
     body = declarations("android/NeuralNetworksTypes.h")
     for inside, name in re.findall(r"enum\s*\{(.*?)\}\s*(\w*)\s*;", body, flags=re.DOTALL):
-        found.setdefault(name, []).extend(re.findall(r"(\w+)\s*=", inside))
-    return found
+        actual.setdefault(name, []).extend(re.findall(r"(\w+)\s*=", inside))
+    return actual
 
 
 def prototypes() -> list[str]:
     """Every function declared in the headers of the API, in order and on one line each."""
     body = "".join(declarations(header) for header in API_HEADERS)
-    found = re.findall(r"^[\w ]+\**\s*\w+\([^)]*\);", body, flags=re.MULTILINE)
-    return [" ".join(text.split()).replace("( ", "(") for text in found]
+    actual = re.findall(r"^[\w ]+\**\s*\w+\([^)]*\);", body, flags=re.MULTILINE)
+    return [" ".join(text.split()).replace("( ", "(") for text in actual]
 
 
 def compile_source(

@@ -34,11 +34,11 @@ def test_what_programs_use(run: Program) -> None:
 
 def test_assets_from_java(run: Program, tmp_path: Path) -> None:
     """The object's manager; for NULL the folder of the setting, which is told of once."""
-    given, default = tmp_path / "given", tmp_path / "default"
-    for folder in (given, default):
+    inputs, default = tmp_path / "given", tmp_path / "default"
+    for folder in (inputs, default):
         folder.mkdir()
         (folder / "name.txt").write_text(folder.name)
-    result = run(str(given), "name.txt", NNAPI_SHIM_ASSETS=str(default))
+    result = run(str(inputs), "name.txt", NNAPI_SHIM_ASSETS=str(default))
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["given", "default", "default", "default"]
     assert result.stderr.splitlines() == [

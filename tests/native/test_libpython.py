@@ -31,8 +31,8 @@ def headers():
     folders = [Path(sysconfig.get_config_var("INCLUDEPY"))]
     folders += [*Path.home().glob(".pyenv/versions/*/include/python3.*")]
     folders += Path("/usr/include").glob("python3.*")
-    found = {folder.name: folder for folder in folders if (folder / "Python.h").exists()}
-    return {name: found[name] for name in found if re.fullmatch(r"python3\.\d\d", name)}
+    result = {folder.name: folder for folder in folders if (folder / "Python.h").exists()}
+    return {name: result[name] for name in result if re.fullmatch(r"python3\.\d\d", name)}
 
 
 @pytest.mark.parametrize("name", headers())
@@ -44,15 +44,15 @@ def test_layout(name, tmp_path):
     source.write_text(PROBE)
     program = tmp_path / "probe"
     subprocess.run(["cc", f"-I{headers()[name]}", source, "-o", program], check=True)
-    told = [int(word) for word in subprocess.check_output([program], text=True).split()]
+    messages = [int(word) for word in subprocess.check_output([program], text=True).split()]
     text = (NATIVE / "interpreter.c").read_text()
-    assert told[1] == int(re.search(r"UTF8_MODE = (\d+)", text)[1])
-    assert told[2] < int(re.search(r"char bytes\[(\d+)\]", text)[1])
+    assert messages[1] == int(re.search(r"UTF8_MODE = (\d+)", text)[1])
+    assert messages[2] < int(re.search(r"char bytes\[(\d+)\]", text)[1])
     (row,) = (
         row for row in re.findall(r"^    \{([\d, ]+)\},$", text, re.M) if row[:2] == str(minor)
     )
-    assert [told[0], *told[3:9]] == [int(word) for word in row.split(",")]
-    assert told[9:] == [32, 16]  # PyStatus in libpython.h
+    assert [messages[0], *messages[3:9]] == [int(word) for word in row.split(",")]
+    assert messages[9:] == [32, 16]  # PyStatus in libpython.h
 
 
 def test_the_oldest_version_is_the_same_everywhere():
@@ -64,8 +64,8 @@ def test_the_oldest_version_is_the_same_everywhere():
         "check_build.py": r"OLDEST = \(3, (\d+)\)",
         "nnapi_shim/native/libpython.h": r"NN_OLDEST_PYTHON = (\d+)",
     }
-    found = {
+    result = {
         file: re.search(pattern, (root / file).read_text())[1] for file, pattern in said.items()
     }
     stable = re.search(r'STABLE_ABI = "0x03([0-9a-f]{2})0000"', (root / "build_ffi.py").read_text())
-    assert {*map(int, found.values()), int(stable[1], 16)} == {10}, found
+    assert {*map(int, result.values()), int(stable[1], 16)} == {10}, result

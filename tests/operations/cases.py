@@ -111,17 +111,17 @@ def example(
     repeated = {name: iter(plan[name]) for name in use.names if use.names.count(name) > 1}
     inputs: list[Value] = []
     for position, (operand, type) in enumerate(zip(use.names, use.inputs, strict=True)):
-        wanted = next(repeated[operand]) if operand in repeated else _single(plan[operand])
-        if isinstance(wanted, Value):
-            inputs.append(wanted)
-        elif wanted is None:
+        expected = next(repeated[operand]) if operand in repeated else _single(plan[operand])
+        if isinstance(expected, Value):
+            inputs.append(expected)
+        elif expected is None:
             inputs.append(omitted(type))
         elif type in SCALARS:
-            inputs.append(scalar(type, wanted))
+            inputs.append(scalar(type, expected))
         elif operand == "bias" and type == T.TENSOR_INT32:
-            inputs.append(_bias(inputs[position - 2], inputs[position - 1], wanted, rng))
+            inputs.append(_bias(inputs[position - 2], inputs[position - 1], expected, rng))
         else:
-            inputs.append(contents(type, wanted, rng, name))
+            inputs.append(contents(type, expected, rng, name))
     fitting = OUTPUT_SCALE.get(name, _some_scale)
     scale = output_scale(rng) if output_scale else fitting(inputs, rng)
     free = [_parameters(type, rng, scale) for type in use.outputs]
@@ -142,9 +142,9 @@ def with_outputs(use: Use, inputs: list[Value], free: list[Value]) -> Example:
     return Example(use, inputs, outputs, _bound(use, inputs, outputs))
 
 
-def _single(wanted: Any) -> Any:
+def _single(expected: Any) -> Any:
     """A list for a name that repeats once holds one item."""
-    return wanted[0] if isinstance(wanted, list) else wanted
+    return expected[0] if isinstance(expected, list) else expected
 
 
 def _some_scale(inputs: list[Value], rng: Random) -> float:

@@ -20,8 +20,8 @@ def level(type, inputs, output):
     """The level that a use needs; its values are not known, as while a model is built."""
     declaration = operation(type)
     match = declaration.match(tuple(o.type for o in inputs), (output.type,))
-    given = [UNSET if at in match.value_positions else o for at, o in enumerate(inputs)]
-    op = declaration.bind(match, given, [output], inputs.__getitem__)
+    arguments = [UNSET if at in match.value_positions else o for at, o in enumerate(inputs)]
+    op = declaration.bind(match, arguments, [output], inputs.__getitem__)
     return declaration.required_level(op)
 
 
@@ -62,8 +62,8 @@ def test_parameters_are_the_same_where_the_reference_compares_them(scale, zero_p
 def test_padding_around_another_zero_point_needs_level_3(type):
     more = [tensor(T.TENSOR_INT32)] * (2 if type is Op.SPACE_TO_BATCH_ND else 1)
     for zero_point, needed in ((0, 2), (1, 3)):
-        given = tensor(QU8, (), 0.5, zero_point)
-        assert level(type, [given, *more], given) == needed
+        arguments = tensor(QU8, (), 0.5, zero_point)
+        assert level(type, [arguments, *more], arguments) == needed
 
 
 @pytest.mark.parametrize("type", [Op.TRANSPOSE, Op.SQUEEZE, Op.PAD])

@@ -58,11 +58,11 @@ def declared_uses(declaration):
 
 def mutations(use):
     """Types with one operand changed, one more or one fewer: (position, inputs, outputs)."""
-    given, count = use.inputs + use.outputs, len(use.inputs)
-    for position in range(len(given)):
+    arguments, count = use.inputs + use.outputs, len(use.inputs)
+    for position in range(len(arguments)):
         for type in OperandType:
-            if type != given[position]:
-                types = (*given[:position], type, *given[position + 1 :])
+            if type != arguments[position]:
+                types = (*arguments[:position], type, *arguments[position + 1 :])
                 yield position, types[:count], types[count:]
     for position in range(count + 1):
         yield None, use.inputs[:position] + use.inputs[position + 1 :], use.outputs

@@ -60,19 +60,19 @@ def test_a_careful_program(careless: Callable[..., CheckedRun]) -> None:
 def test_findings(careless: Callable[..., CheckedRun], word: str, check: str, text: str) -> None:
     run = careless("all", word)
     assert run.exit_code == 0
-    ((found, message),) = run.findings
-    assert found == check
+    ((result, message),) = run.findings
+    assert result == check
     assert re.match(text, message), message
     others = " ".join(set(CHECKS) - {check})
     assert careless(others, word).findings == []
 
 
 def test_levels(careless: Callable[..., CheckedRun]) -> None:
-    found = [text for check, text in careless("min-level=2").findings if check == "min-level"]
-    assert "ANeuralNetworksExecution_compute is of API level 29" in found
-    assert "ADD (operation 0): inputs of TENSOR_FLOAT16 is of feature level 3" in found
-    found = [text for _, text in careless("min-level=4").findings]
-    assert found == ["ANeuralNetworksExecution_setReusable is of API level 31"]
+    result = [text for check, text in careless("min-level=2").findings if check == "min-level"]
+    assert "ANeuralNetworksExecution_compute is of API level 29" in result
+    assert "ADD (operation 0): inputs of TENSOR_FLOAT16 is of feature level 3" in result
+    result = [text for _, text in careless("min-level=4").findings]
+    assert result == ["ANeuralNetworksExecution_setReusable is of API level 31"]
     assert careless("min-level=5").findings == []
 
 

@@ -260,9 +260,9 @@ def test_a_capture_has_the_faults(tmp_path: Path) -> None:
 def test_same_seed_same_faults(tmp_path: Path) -> None:
     faults = "function=Model_addOperand probability=0.2 code=OUT_OF_MEMORY; seed={}"
     outcomes = [run(faults.format(seed)) for seed in (*range(6), *range(6))]
-    told = [outcome.stderr for outcome in outcomes]
-    assert told[:6] == told[6:]
-    assert len(set(told)) > 1
+    messages = [outcome.stderr for outcome in outcomes]
+    assert messages[:6] == messages[6:]
+    assert len(set(messages)) > 1
 
 
 AFTER = r"""

@@ -42,10 +42,10 @@ def swept(*words: object, **options: object) -> Sweep:
 
 def outcomes(report: Sweep) -> dict[str, set[str]]:
     """Function -> the outcomes of runs in which it fails."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for run in report.runs:
-        found.setdefault(run.function.removeprefix("ANeuralNetworks"), set()).add(run.outcome)
-    return found
+        result.setdefault(run.function.removeprefix("ANeuralNetworks"), set()).add(run.outcome)
+    return result
 
 
 @pytest.mark.parametrize("example", ["simple_add", "caching", "dynamic_shapes"])
@@ -59,20 +59,20 @@ def test_examples_are_right(example: str) -> None:
 def test_a_leak(compiled: Compiled) -> None:
     report = swept(compiled("leak.c", "-lneuralnetworks"))
     assert report.alive == {}
-    found = outcomes(report)
+    result = outcomes(report)
     leaks = ("Execution_setInput", "Execution_setOutput", "Execution_compute")
-    for name, seen in found.items():
+    for name, seen in result.items():
         assert seen == ({"leaked"} if name in leaks else {"failed"}), name
     assert {run.details for run in report.findings} == {"not freed: 1 execution"}
     assert Counter(run.code for run in report.runs)["DEAD_OBJECT"] == 2
 
 
 def test_errors_that_are_not_checked(compiled: Compiled) -> None:
-    found = outcomes(swept(compiled("unchecked.c", "-lneuralnetworks")))
-    assert found["Model_create"] == found["Model_addOperation"] == {"crashed"}
-    assert found["Compilation_finish"] == {"continued"}
-    assert found["Execution_compute"] == {"unnoticed"}
-    assert found["Compilation_create"] == {"failed"}
+    result = outcomes(swept(compiled("unchecked.c", "-lneuralnetworks")))
+    assert result["Model_create"] == result["Model_addOperation"] == {"crashed"}
+    assert result["Compilation_finish"] == {"continued"}
+    assert result["Execution_compute"] == {"unnoticed"}
+    assert result["Compilation_create"] == {"failed"}
 
 
 def test_a_program_that_hangs(tmp_path: Path) -> None:

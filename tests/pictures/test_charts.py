@@ -71,8 +71,8 @@ def test_profile_without_peaks() -> None:
 
 
 def test_bench() -> None:
-    found = bench(chain(), runs=40, threads=(1, 2))
-    texts = require_legible(bench_chart(found))
+    result = bench(chain(), runs=40, threads=(1, 2))
+    texts = require_legible(bench_chart(result))
     assert "runs that take at most as long" in texts
     assert any("p50" in text and "p99" in text for text in texts)
     assert "runs per second" in texts
@@ -82,14 +82,14 @@ def test_bench_with_a_peer(tmp_path) -> None:
     pytest.importorskip("ai_edge_litert")
     path = tmp_path / "model.tflite"
     chain().save(path)
-    found = bench(str(path), runs=40, peers=["litert"])
-    texts = require_legible(bench_chart(found))
+    result = bench(str(path), runs=40, peers=["litert"])
+    texts = require_legible(bench_chart(result))
     assert "time / time of nnapi_shim, round by round" in texts
 
 
 def test_diff() -> None:
-    found = diff(chain(), "nnapi-cpu", "nnapi-reference")
-    texts = require_legible(diff_chart(found))
+    result = diff(chain(), "nnapi-cpu", "nnapi-reference")
+    texts = require_legible(diff_chart(result))
     assert "largest error" in texts
     assert "4 SOFTMAX" in texts
     texts = require_legible(diff_chart(diff(quantized(), "nnapi-cpu", "nnapi-reference")))
@@ -98,11 +98,11 @@ def test_diff() -> None:
 
 
 def test_the_same_chart_is_the_same_file(tmp_path) -> None:
-    found = diff(quantized(), "nnapi-cpu", "nnapi-reference")
+    result = diff(quantized(), "nnapi-cpu", "nnapi-reference")
     for suffix in ("svg", "png"):
         paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
         for path in paths:
-            save(chart(found), path)
+            save(chart(result), path)
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 

@@ -20,12 +20,12 @@ def attributes(items):
 
 
 def test_nodes_and_edges() -> None:
-    found = graph(chain(), "some.tflite")
-    nodes = {node.id: node for node in found.nodes}
+    result = graph(chain(), "some.tflite")
+    nodes = {node.id: node for node in result.nodes}
     assert list(nodes) == ["inputs", "0", "1", "2", "3", "4", "outputs"]
     edges = {
         (edge.sourceNodeId, node.id, edge.targetNodeInputId)
-        for node in found.nodes
+        for node in result.nodes
         for edge in node.incomingEdges
     }
     assert edges == {
@@ -45,11 +45,11 @@ def test_nodes_and_edges() -> None:
 
 def test_operands() -> None:
     (inputs, add, _) = graph(quantized(), "").nodes
-    told = attributes(inputs.outputsMetadata[0].attrs)
-    assert told["scale"] == "0.5"
-    assert told["zero_point"] == "128"
-    assert told["type"] == "QUANT8_ASYMM"
-    assert told["lifetime"] == "MODEL_INPUT" or told["lifetime"] == "SUBGRAPH_INPUT"
+    messages = attributes(inputs.outputsMetadata[0].attrs)
+    assert messages["scale"] == "0.5"
+    assert messages["zero_point"] == "128"
+    assert messages["type"] == "QUANT8_ASYMM"
+    assert messages["lifetime"] == "MODEL_INPUT" or messages["lifetime"] == "SUBGRAPH_INPUT"
     assert "[130, 130, 130, 130, 130, 130]" in attributes(add.attrs)["input1"]
     assert attributes(add.inputsMetadata[0].attrs)["__tensor_tag"] == "input0"
 

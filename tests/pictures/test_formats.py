@@ -69,13 +69,13 @@ def test_names_are_data_in_all_formats() -> None:
 
 
 def test_a_page_has_operands_and_all_colours() -> None:
-    found = json.loads(
+    result = json.loads(
         re.search(r'<script id="data"[^>]*>(.*?)</script>', page(chain(), [DEVICES]), re.DOTALL)[1]
     )
-    assert list(found["operations"]) == ["0", "1", "2", "3", "4"]
-    operands = found["operations"]["3"]["operands"]
+    assert list(result["operations"]) == ["0", "1", "2", "3", "4"]
+    operands = result["operations"]["3"]["operands"]
     assert [item["others"] for item in operands] == [["2"], ["0"], [], ["4"]]
-    (colours,) = found["colours"]
+    (colours,) = result["colours"]
     assert colours["fills"]["2"] == DISTINCT[1]
     assert colours["texts"] == {"0": "a", "1": "a", "2": "b", "3": "b", "4": "b"}
 

@@ -49,8 +49,8 @@ OVERLAPS = """
 
 @pytest.fixture(scope="module")
 def browser():
-    with chromium() as found:
-        yield found
+    with chromium() as result:
+        yield result
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ class Explorer:
         shown = pixels(self.page, self.CANVAS, self.TOP)
         is_box = np.abs(shown[:, :, None, :] - colours).max(axis=3).min(axis=2) <= NEAR
         rows = np.flatnonzero(is_box.sum(axis=1) > 40)
-        found = []
+        result = []
         for band in np.split(rows, np.flatnonzero(np.diff(rows) > 8) + 1):
             y, x = np.nonzero(is_box[band[0] : band[-1] + 1])
             y = y + band[0]
-            place = float(np.median(x)), float(np.median(y)) + self.TOP
-            found.append((*place, np.median(shown[y, x], axis=0)))
-        return found
+            location = float(np.median(x)), float(np.median(y)) + self.TOP
+            result.append((*location, np.median(shown[y, x], axis=0)))
+        return result
 
     def panel(self, name: str) -> str:
         """What the side panel says of an operation, in one line, as soon as it is of that one."""
@@ -211,8 +211,8 @@ def look(explorer: Explorer) -> None:
     explorer.page.wait_for_timeout(500)  # the page moves the model into view
     boxes = explorer.boxes(expected)
     assert len(boxes) == len(expected)
-    for (_, _, colour), wanted in zip(boxes, expected, strict=True):
-        assert np.abs(colour - wanted).max() <= NEAR
+    for (_, _, colour), reference in zip(boxes, expected, strict=True):
+        assert np.abs(colour - reference).max() <= NEAR
 
     explorer.page.mouse.click(*boxes[3][:2])
     panel = explorer.panel("ADD")

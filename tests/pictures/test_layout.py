@@ -23,27 +23,27 @@ def test_random_graphs(seed) -> None:
         for b in range(1, count)
         for _ in range(rng.randrange(3))
     }
-    found = layered(sizes, sorted(edges), 1, rng.choice([200.0, 1e9]))
-    boxes = [(*corner, *size) for corner, size in zip(found.corners, sizes, strict=True)]
+    result = layered(sizes, sorted(edges), 1, rng.choice([200.0, 1e9]))
+    boxes = [(*corner, *size) for corner, size in zip(result.corners, sizes, strict=True)]
     for at, box in enumerate(boxes):
         assert not any(overlap(box, other) for other in boxes[:at])
         assert box[0] > -1e-6
-        assert box[0] + box[2] <= found.width + 1e-6
-        assert box[1] + box[3] <= found.height + 1e-6
-    assert sum(route.ends for route in found.routes) == len(edges)
+        assert box[0] + box[2] <= result.width + 1e-6
+        assert box[1] + box[3] <= result.height + 1e-6
+    assert sum(route.ends for route in result.routes) == len(edges)
 
 
 def test_edges_pass_beside_boxes() -> None:
     """An edge past three boxes crosses none of them."""
-    found = layered([(100.0, 30.0)] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], 0, 1e9)
+    result = layered([(100.0, 30.0)] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], 0, 1e9)
     middles = [
         (points[0][0], (points[0][1] + points[1][1]) / 2)
-        for points in (route.points for route in found.routes)
+        for points in (route.points for route in result.routes)
         if points[0][0] == points[1][0]
     ]
     assert len(middles) >= 3 + 3  # between the boxes, and beside those that are passed
     for x, y in middles:
-        for left, top in found.corners:
+        for left, top in result.corners:
             assert not (left < x < left + 100 and top < y < top + 30)
 
 

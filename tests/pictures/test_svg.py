@@ -40,10 +40,10 @@ def texts(element):
 def test_everything_is_there_and_nothing_comes_from_elsewhere(model) -> None:
     text = svg(model, title="title")
     root = ElementTree.fromstring(text)
-    found = operations(root)
-    assert list(found) == [item.number for item in model.operations]
+    result = operations(root)
+    assert list(result) == [item.number for item in model.operations]
     for item in model.operations:
-        assert f"{item.number} {item.name}" in texts(found[item.number])
+        assert f"{item.number} {item.name}" in texts(result[item.number])
     assert not re.search(r"href|<script|<style|<image|@import|url\((?!#)", text)
     assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
     assert text == svg(model, title="title")
@@ -75,11 +75,11 @@ def test_many_operations_stand_in_columns() -> None:
 
 
 def test_graphs_stand_in_their_operation() -> None:
-    found = operations(drawn(branches()))
-    inside = [g for g in found[0].iter(f"{NS}g") if g.get("class") == "graph"]
+    result = operations(drawn(branches()))
+    inside = [g for g in result[0].iter(f"{NS}g") if g.get("class") == "graph"]
     assert len(inside) == 2 + 2 * 2
-    assert texts(found[0]).count("0 LOG") == 4
-    assert {"condition", "body"} <= set(texts(found[1]))
+    assert texts(result[0]).count("0 LOG") == 4
+    assert {"condition", "body"} <= set(texts(result[1]))
 
 
 def test_graphs_within_graphs_are_counted_where_they_are_too_many() -> None:
@@ -148,7 +148,7 @@ def test_partitions_of_several_devices(monkeypatch) -> None:
     model = chain()
     shades = measured.partitions(explain(model))
     assert shades.distinct == ("0: nnapi-cpu", "1: fast", "2: nnapi-cpu")
-    found = operations(drawn(model, shades))
-    fills = [group.find(f"{NS}rect").get("fill") for group in found.values()]
+    result = operations(drawn(model, shades))
+    fills = [group.find(f"{NS}rect").get("fill") for group in result.values()]
     assert fills == [DISTINCT[0], DISTINCT[1], DISTINCT[1], DISTINCT[2], DISTINCT[2]]
-    assert "1: fast" in texts(found[1])
+    assert "1: fast" in texts(result[1])

@@ -87,8 +87,8 @@ def main() -> int:
     except Broken as error:
         print(error, file=sys.stderr)
         return 1
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counted.items()))
-    print(f"done in {time.monotonic() - began:.0f} s: {told}")
+    messages = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counted.items()))
+    print(f"done in {time.monotonic() - began:.0f} s: {messages}")
     return 0
 
 

@@ -56,17 +56,17 @@ def wild(value: Any, is_value: bool, rng: np.random.Generator) -> bytes:
     array, type = value.array, value.operand.type
     if type in (T.TENSOR_INT32, T.INT32) and is_value:
         near, far = rng.integers(-4, 12, array.shape), rng.choice([-(2**31), -1], array.shape)
-        found = np.where(rng.random(array.shape) < 0.8, near, far)
+        actual = np.where(rng.random(array.shape) < 0.8, near, far)
     elif type == T.TENSOR_INT32:
         near = rng.integers(-40, 2000, array.shape)
         far = rng.choice([-(2**31), -1, 2**31 - 1, 10**6, -(10**6)], array.shape)
-        found = np.where(rng.random(array.shape) < 0.6, near, far)
+        actual = np.where(rng.random(array.shape) < 0.6, near, far)
     elif array.dtype.kind == "f":
-        found = rng.choice(WILD_FLOATS, array.shape)
+        actual = rng.choice(WILD_FLOATS, array.shape)
     else:
-        found = rng.integers(0, 256, array.nbytes, np.uint8).view(array.dtype)
+        actual = rng.integers(0, 256, array.nbytes, np.uint8).view(array.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        return bytes(found.astype(array.dtype).tobytes())
+        return bytes(actual.astype(array.dtype).tobytes())
 
 
 class Case:
@@ -151,9 +151,9 @@ class Case:
 
     def _look_at_positions(self, output: int, shapes: Sequence[Any]) -> None:
         count = element_count(shapes[output].dimensions)
-        found = self._outputs[output][: 4 * count].view("<i4")
-        if ((found < 0) | (found >= self._most)).any():
-            raise Broken(f"{self.name}: there is no position {found.max()}")
+        actual = self._outputs[output][: 4 * count].view("<i4")
+        if ((actual < 0) | (actual >= self._most)).any():
+            raise Broken(f"{self.name}: there is no position {actual.max()}")
 
     def _look_for_marks(self, shapes: Sequence[Any]) -> None:
         for output, type, shape in zip(self._outputs, self._types, shapes, strict=True):

@@ -30,10 +30,10 @@ MAX_ROUNDS = 16
 
 def check(graph: Graph, cpu: Any, reference: Any) -> None:
     """Raise Difference if anything disagrees."""
-    found = everything_computed(graph, cpu)
-    fewer_outputs(graph, cpu, found)
+    outcome = everything_computed(graph, cpu)
+    fewer_outputs(graph, cpu, outcome)
     other_inputs(graph, cpu)
-    as_a_whole(graph, reference, found)
+    as_a_whole(graph, reference, outcome)
     if graph.failing is not None:
         same_failure(graph, cpu, reference)
 
@@ -83,15 +83,15 @@ def other_inputs(graph: Graph, cpu: Any) -> None:
     others = [_reversed(array) for array in built.inputs]
     if all(array is other for array, other in zip(built.inputs, others, strict=True)):
         return
-    given = sizes(graph, ends)
+    values = sizes(graph, ends)
     prepared = Prepared(cpu, built)
-    first = prepared.run(built.inputs, given)
-    between = _outcome(prepared, others, given)
-    alone = _outcome(Prepared(cpu, built), others, given)
-    again = _outcome(prepared, built.inputs, given)
+    first = prepared.run(built.inputs, values)
+    between = _outcome(prepared, others, values)
+    alone = _outcome(Prepared(cpu, built), others, values)
+    second = _outcome(prepared, built.inputs, values)
     for one, other, what in (
         (between, alone, "a prepared model that has run before gives something else"),
-        (again, first, "a prepared model that has run with other inputs gives something else"),
+        (second, first, "a prepared model that has run with other inputs gives something else"),
     ):
         if isinstance(one, str) or isinstance(other, str):
             if one != other:

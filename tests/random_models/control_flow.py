@@ -130,26 +130,26 @@ def _made_like(growth: Growth, value: Value, dimensions: Dimensions | None) -> i
     """
     type = value.operand.type
     pool = growth.pool.get(type, [])
-    found = None
+    result = None
     if pool:
-        found = pool[int(growth.rng.integers(len(pool)))]
+        result = pool[int(growth.rng.integers(len(pool)))]
         if dimensions is not None:
-            found = glue.adapted(growth, found, dimensions)
-    if found is None:
-        found = growth.given(_random_like(growth, value, dimensions))
+            result = glue.adapted(growth, result, dimensions)
+    if result is None:
+        result = growth.given(_random_like(growth, value, dimensions))
     if type in QUANTIZED_RANGE:
-        found = glue.requantized(growth, found, value)
-    if found is None:
+        result = glue.requantized(growth, result, value)
+    if result is None:
         return None
-    if growth.graph.items[found].kind == COMPUTED and found not in growth.graph.outputs:
-        return found
-    return glue.copied(growth, found)
+    if growth.graph.items[result].kind == COMPUTED and result not in growth.graph.outputs:
+        return result
+    return glue.copied(growth, result)
 
 
 def _random_like(growth: Growth, value: Value, dimensions: Dimensions | None) -> Value:
-    wanted = value.operand.dimensions if dimensions is None else dimensions
+    expected = value.operand.dimensions if dimensions is None else dimensions
     low, high = QUANTIZED_RANGE.get(value.operand.type, (-1, 1))
-    contents = growth.rng.integers(low, high + 1, wanted)
+    contents = growth.rng.integers(low, high + 1, expected)
     return tensor(value.operand.type, contents, value.operand.scale, value.operand.zero_point)
 
 
@@ -178,16 +178,16 @@ def _condition(growth: Growth) -> int:
 
 def _some_tensors(growth: Growth, count: int) -> list[int]:
     """Tensors of the pool; new ones while there are none."""
-    found = []
+    result = []
     known = [i for indexes in growth.pool.values() for i in indexes]
     tensors = [i for i in known if growth.value(i).operand.dimensions]
     for _ in range(count):
         if tensors and growth.chance(0.8):
-            found.append(tensors[int(growth.rng.integers(len(tensors)))])
+            result.append(tensors[int(growth.rng.integers(len(tensors)))])
         else:
             numbers = growth.rng.uniform(-1, 1, growth.rng.integers(1, 5, 2))
-            found.append(growth.given(tensor(T.TENSOR_FLOAT32, numbers)))
-    return found
+            result.append(growth.given(tensor(T.TENSOR_FLOAT32, numbers)))
+    return result
 
 
 def _inner(growth: Growth, taken: Sequence[int]) -> Growth:

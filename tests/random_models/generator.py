@@ -72,10 +72,10 @@ class Sizes(NamedTuple):
 
 @cache
 def _uses() -> dict[OperationType, list[Use]]:
-    found: dict[OperationType, list[Use]] = {}
+    result: dict[OperationType, list[Use]] = {}
     for use in USES:
-        found.setdefault(use.operation.type, []).append(use)
-    return found
+        result.setdefault(use.operation.type, []).append(use)
+    return result
 
 
 def random_model(
@@ -117,18 +117,18 @@ def draw(growth: Growth, allowed: Sequence[OperationType]) -> Graph | None:
                 growth.back_to(mark)
                 continue
             uses = _uses()[type]
-            found = _Drawn(growth, uses[int(rng.integers(len(uses)))], pooled=attempt < 20)
-            found.check()
+            result = _Drawn(growth, uses[int(rng.integers(len(uses)))], pooled=attempt < 20)
+            result.check()
         except NnapiError:
             growth.back_to(mark)
             continue
-        node = Node(type, found.indexes(), ())
+        node = Node(type, result.indexes(), ())
         try:
-            growth.add_node(node, found.sample.outputs)
+            growth.add_node(node, result.sample.outputs)
             return None
         except NnapiError:
             if growth.depth == 0 and rng.random() < 0.3:
-                return growth.with_failing(node, found.sample.outputs)
+                return growth.with_failing(node, result.sample.outputs)
             growth.back_to(mark)
     return None
 

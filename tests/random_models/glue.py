@@ -48,55 +48,55 @@ def _apply(growth: Growth, name: str, index: int, *arguments: Any) -> int:
 # Dimensions
 
 
-def adapted(growth: Growth, index: int, wanted: Dimensions) -> int | None:
+def adapted(growth: Growth, index: int, expected: Dimensions) -> int | None:
     """A tensor of these dimensions made from another one; None where that cannot be."""
-    given = growth.value(index).operand.dimensions
-    if given == wanted:
+    inputs = growth.value(index).operand.dimensions
+    if inputs == expected:
         return index
-    if growth.value(index).operand.type not in MOVABLE or 0 in given or not given or not wanted:
+    if growth.value(index).operand.type not in MOVABLE or 0 in inputs or not inputs or not expected:
         return None
-    if max(prod(given), prod(wanted)) > LARGEST or not _is_allowed(
+    if max(prod(inputs), prod(expected)) > LARGEST or not _is_allowed(
         growth, "RESHAPE", "SLICE", "TILE"
     ):
         return None
-    if 0 in wanted:
-        full = adapted(growth, index, tuple([size or 1 for size in wanted]))
-        return None if full is None else _sliced(growth, full, wanted)
-    if len(given) == len(wanted) and growth.chance(0.5):
-        if all(a >= b for a, b in zip(given, wanted, strict=True)):
-            return _sliced(growth, index, wanted)
-        if not any(b % a for a, b in zip(given, wanted, strict=True)):
-            multiples = [b // a for a, b in zip(given, wanted, strict=True)]
+    if 0 in expected:
+        full = adapted(growth, index, tuple([size or 1 for size in expected]))
+        return None if full is None else _sliced(growth, full, expected)
+    if len(inputs) == len(expected) and growth.chance(0.5):
+        if all(a >= b for a, b in zip(inputs, expected, strict=True)):
+            return _sliced(growth, index, expected)
+        if not any(b % a for a, b in zip(inputs, expected, strict=True)):
+            multiples = [b // a for a, b in zip(inputs, expected, strict=True)]
             return _apply(growth, "TILE", index, i32(multiples))
-    return _through_one_dimension(growth, index, wanted)
+    return _through_one_dimension(growth, index, expected)
 
 
-def _through_one_dimension(growth: Growth, index: int, wanted: Dimensions) -> int | None:
-    given = growth.value(index).operand.dimensions
-    if len(given) > MAX_RESHAPED_RANK:
+def _through_one_dimension(growth: Growth, index: int, expected: Dimensions) -> int | None:
+    inputs = growth.value(index).operand.dimensions
+    if len(inputs) > MAX_RESHAPED_RANK:
         return None
-    count, needed = prod(given), prod(wanted)
+    count, needed = prod(inputs), prod(expected)
     if count != needed:
-        if len(given) > 1:
+        if len(inputs) > 1:
             index = _apply(growth, "RESHAPE", index, i32([count]))
         if count < needed:
             index = _apply(growth, "TILE", index, i32([-(-needed // count)]))
         if growth.value(index).operand.dimensions != (needed,):
             index = _sliced(growth, index, (needed,))
-    if growth.value(index).operand.dimensions != wanted:
-        shape = list(wanted)
+    if growth.value(index).operand.dimensions != expected:
+        shape = list(expected)
         if growth.chance(0.3):
             shape[int(growth.rng.integers(len(shape)))] = -1
         index = _apply(growth, "RESHAPE", index, i32(shape))
     return index
 
 
-def _sliced(growth: Growth, index: int, wanted: Dimensions) -> int:
-    given = growth.value(index).operand.dimensions
-    begin = [int(growth.rng.integers(a - b + 1)) for a, b in zip(given, wanted, strict=True)]
+def _sliced(growth: Growth, index: int, expected: Dimensions) -> int:
+    inputs = growth.value(index).operand.dimensions
+    begin = [int(growth.rng.integers(a - b + 1)) for a, b in zip(inputs, expected, strict=True)]
     size = [
         -1 if b and a == start + b and growth.chance(0.3) else b
-        for a, b, start in zip(given, wanted, begin, strict=True)
+        for a, b, start in zip(inputs, expected, begin, strict=True)
     ]
     return _apply(growth, "SLICE", index, i32(begin), i32(size))
 
@@ -153,16 +153,16 @@ def _ways(growth: Growth, array: Any, amplitude: float) -> Iterator[str]:
 # Types
 
 
-def truth(growth: Growth, index: int, wanted: Dimensions) -> int | None:
+def truth(growth: Growth, index: int, expected: Dimensions) -> int | None:
     """A TENSOR_BOOL8 of these dimensions: numbers, compared with one of them."""
     names = [name for name in ("GREATER", "LESS_EQUAL", "EQUAL") if _is_allowed(growth, name)]
     if not names:
         return None
-    made = adapted(growth, index, wanted)
-    if made is None or not prod(wanted):
+    made = adapted(growth, index, expected)
+    if made is None or not prod(expected):
         return None
     value = growth.value(made)
-    one = value.array.ravel()[int(growth.rng.integers(prod(wanted)))]
+    one = value.array.ravel()[int(growth.rng.integers(prod(expected)))]
     other = Value(value.operand._replace(dimensions=(1,)), np.array([one]))
     name = names[int(growth.rng.integers(len(names)))]
     return growth.add(OperationType[name], (made, other), (tensor(T.TENSOR_BOOL8),))[0]
@@ -181,9 +181,9 @@ def copied(growth: Growth, index: int) -> int | None:
 
 def requantized(growth: Growth, index: int, target: Value) -> int | None:
     """A quantized tensor with the scale and zero point of another one of its type."""
-    given, wanted = growth.value(index).operand, target.operand
-    if (given.scale, given.zero_point) == (wanted.scale, wanted.zero_point):
+    inputs, expected = growth.value(index).operand, target.operand
+    if (inputs.scale, inputs.zero_point) == (expected.scale, expected.zero_point):
         return index
-    if 0 in given.dimensions or not _is_allowed(growth, "MAXIMUM"):
+    if 0 in inputs.dimensions or not _is_allowed(growth, "MAXIMUM"):
         return None
     return growth.add(OperationType.MAXIMUM, (index, index), (like(target),))[0]

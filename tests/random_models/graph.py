@@ -154,7 +154,7 @@ def part(graph: Graph, numbers: Sequence[int]) -> Graph:
     every = [*nodes, *([graph.failing] if graph.failing else [])]
     computed = {index for node in every for index in node.outputs}
     used = sorted(computed | {index for node in every for index in node.inputs})
-    places = {index: place for place, index in enumerate(used)}
+    places = {index: position for position, index in enumerate(used)}
     items = [
         graph.items[i]
         if graph.items[i].kind != COMPUTED or i in computed
@@ -207,8 +207,8 @@ class _Assembly:
                 self.referenced.append(
                     self.subgraph(inner, inner.nodes, inner.inputs, inner.outputs)
                 )
-                place = DataLocation(offset=len(self.referenced) - 1)
-                operands.append(Operand(OperandType.MODEL, lifetime=L.SUBGRAPH, location=place))
+                position = DataLocation(offset=len(self.referenced) - 1)
+                operands.append(Operand(OperandType.MODEL, lifetime=L.SUBGRAPH, location=position))
                 arguments.insert(at, len(operands) - 1)
                 at += 1
             operations.append(Operation(node.type, tuple(arguments), node.outputs, number))
@@ -233,6 +233,6 @@ class _Assembly:
     def _constant(self, array: Any) -> DataLocation:
         self.constants.extend(bytes(-len(self.constants) % 64))
         data = array.tobytes()
-        place = DataLocation(0, len(self.constants), len(data))
+        position = DataLocation(0, len(self.constants), len(data))
         self.constants.extend(data)
-        return place
+        return position

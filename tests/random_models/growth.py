@@ -83,9 +83,9 @@ class Growth:
 
     def given(self, value: Value, kind: str = "") -> int:
         """Add an operand that is not computed, or find the one that has this very Value."""
-        found = self._taken.get(id(value))
-        if found is not None:
-            return found
+        actual = self._taken.get(id(value))
+        if actual is not None:
+            return actual
         type, dimensions = value.operand.type, value.operand.dimensions
         if not kind:
             # What decides about shapes is a constant in most models, and takes a run apart where

@@ -11,17 +11,17 @@ MAX_ATTEMPTS = 300
 Check = Callable[[Graph], None]
 
 
-def minimal(graph: Graph, found: Difference, check: Check) -> tuple[Graph, Difference]:
+def minimal(graph: Graph, result: Difference, check: Check) -> tuple[Graph, Difference]:
     """A part of a graph with a difference, and that difference.
 
     found: the difference of the whole. check: raises it.
     """
-    search = _Search(graph, found, check)
-    if found.graph is not None:
-        search.attempt(part(found.graph, range(len(found.graph.nodes))))
-    found = search.found
-    if found.node is not None:
-        search.keep([found.node] if found.node < len(graph.nodes) else [])
+    search = _Search(graph, result, check)
+    if result.graph is not None:
+        search.attempt(part(result.graph, range(len(result.graph.nodes))))
+    result = search.found
+    if result.node is not None:
+        search.keep([result.node] if result.node < len(graph.nodes) else [])
     size = len(search.graph.nodes)
     while size:
         start = 0
@@ -36,9 +36,9 @@ def minimal(graph: Graph, found: Difference, check: Check) -> tuple[Graph, Diffe
 
 
 class _Search:
-    def __init__(self, graph: Graph, found: Difference, check: Check) -> None:
+    def __init__(self, graph: Graph, result: Difference, check: Check) -> None:
         self.graph = graph
-        self.found = found
+        self.found = result
         self._check = check
         self._attempts = 0
 
@@ -53,8 +53,8 @@ class _Search:
             return False
         try:
             self._check(graph)
-        except Difference as found:
-            self.graph, self.found = graph, found
+        except Difference as result:
+            self.graph, self.found = graph, result
             return True
         return False
 

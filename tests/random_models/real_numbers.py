@@ -53,12 +53,12 @@ def check(
     if names is None:
         return
     reals = [_real(name, at, inputs, type) for at, (name, type) in enumerate(names[0])]
-    wanted = [
+    reference = [
         Value(f32().operand if type == T.TENSOR_FLOAT32 else output.operand._replace(dimensions=()))
         for type, output in zip(names[1], outputs, strict=True)
     ]
     try:
-        expected = evaluate(node, reals, wanted)
+        expected = evaluate(node, reals, reference)
     except NnapiError as error:
         raise Far(f"{node.type.name}: real numbers are refused, {error.message}") from error
     for position, (output, ours, theirs) in enumerate(zip(outputs, actual, expected, strict=True)):
@@ -97,24 +97,24 @@ def _fits(use: Use, inputs: Sequence[T], outputs: Sequence[T]) -> bool:
     """Whether a use has real numbers where another has quantized ones."""
     if use.inputs == tuple(inputs):
         return False
-    for name, real, given in zip(use.names, use.inputs, inputs, strict=True):
-        if given in QUANTIZED_RANGE or (given == T.TENSOR_INT32 and name.endswith("bias")):
+    for name, real, arguments in zip(use.names, use.inputs, inputs, strict=True):
+        if arguments in QUANTIZED_RANGE or (arguments == T.TENSOR_INT32 and name.endswith("bias")):
             if real != T.TENSOR_FLOAT32:
                 return False
-        elif real != given and (given, real) != (T.INT32, T.FLOAT32):
+        elif real != arguments and (arguments, real) != (T.INT32, T.FLOAT32):
             return False
     return all(
-        real == given or (given in QUANTIZED_RANGE and real == T.TENSOR_FLOAT32)
-        for real, given in zip(use.outputs, outputs, strict=True)
+        real == arguments or (arguments in QUANTIZED_RANGE and real == T.TENSOR_FLOAT32)
+        for real, arguments in zip(use.outputs, outputs, strict=True)
     )
 
 
-def _real(name: str, position: int, inputs: Sequence[Value], wanted: T) -> Value:
+def _real(name: str, position: int, inputs: Sequence[Value], reference: T) -> Value:
     """The real numbers that an input stands for."""
     value = inputs[position]
     operand, array = value.operand, value.array
-    if operand.type == wanted or value.is_omitted or array is None:
-        return value._replace(operand=operand._replace(type=wanted))
+    if operand.type == reference or value.is_omitted or array is None:
+        return value._replace(operand=operand._replace(type=reference))
     if operand.type == T.INT32:
         source = inputs[0].operand
         low, high = QUANTIZED_RANGE[source.type]

@@ -71,8 +71,10 @@ class Prepared:
         for before, after in zip(contents, sources, strict=True):
             if before is not None and before.tobytes() != after.tobytes():
                 raise Wrong("it has changed an input")
-        again = execution.compute(None)
-        if again.status is not ErrorStatus.NONE or not _same(first, buffers.contents(again[1])):
+        once_more = execution.compute(None)
+        if once_more.status is not ErrorStatus.NONE or not _same(
+            first, buffers.contents(once_more[1])
+        ):
             raise Wrong("a second run of the same execution gives something else")
         return first
 
@@ -82,19 +84,19 @@ def run(device: Any, built: Built, expected: Sequence[Dimensions]) -> list[Any]:
     return Prepared(device, built).run(built.inputs, expected)
 
 
-def _enlarged(given: Sequence[Dimensions], shapes: Sequence[OutputShape]) -> list[Dimensions]:
+def _enlarged(values: Sequence[Dimensions], shapes: Sequence[OutputShape]) -> list[Dimensions]:
     """Dimensions for the next attempt: those that are said to be too small replaced.
 
     Raises Wrong if none is, or if an output that is too small needs no more than there was.
     """
     if all(shape.is_sufficient for shape in shapes):
         raise Wrong("OUTPUT_INSUFFICIENT_SIZE, but no output is said to be too small")
-    for before, shape in zip(given, shapes, strict=True):
+    for before, shape in zip(values, shapes, strict=True):
         if not shape.is_sufficient and element_count(shape.dimensions) <= element_count(before):
             raise Wrong(f"a buffer for {before} is said to be too small for {shape.dimensions}")
     return [
         before if shape.is_sufficient else shape.dimensions
-        for before, shape in zip(given, shapes, strict=True)
+        for before, shape in zip(values, shapes, strict=True)
     ]
 
 

@@ -82,21 +82,21 @@ def test_every_operation_occurs():
 
 
 def test_edges_occur():
-    found = Counter()
+    actual = Counter()
     for seed in range(120):
         for item in random_model(seed, Sizes(4, 5), special=True).items:
             array, scale = item.value.array, item.value.operand.scale
-            found["small scale"] += 0 < scale < 2.0**-20
-            found["large scale"] += scale > 2.0**10
+            actual["small scale"] += 0 < scale < 2.0**-20
+            actual["large scale"] += scale > 2.0**10
             if item.kind == COMPUTED or array is None or array.dtype != np.float32:
                 continue
-            found["NaN"] += np.isnan(array).any()
-            found["infinity"] += np.isinf(array).any()
-            found["subnormal"] += (np.abs(array[array != 0]) < 2.0**-126).any()
-            found["largest"] += (np.abs(array) == np.finfo(np.float32).max).any()
-            found["minus zero"] += (np.signbit(array) & (array == 0)).any()
-    assert min(found.values()) > 3
-    assert len(found) == 7
+            actual["NaN"] += np.isnan(array).any()
+            actual["infinity"] += np.isinf(array).any()
+            actual["subnormal"] += (np.abs(array[array != 0]) < 2.0**-126).any()
+            actual["largest"] += (np.abs(array) == np.finfo(np.float32).max).any()
+            actual["minus zero"] += (np.signbit(array) & (array == 0)).any()
+    assert min(actual.values()) > 3
+    assert len(actual) == 7
 
 
 # The comparison
@@ -210,7 +210,7 @@ def test_a_wrong_device_is_caught(spoil, where, message):
 def test_a_wrong_operation_is_found_in_a_large_model(monkeypatch):
     monkeypatch.setitem(lowering._lowerings, OperationType.RELU, lower_relu6)
     cpu, reference = CpuDevice(), ReferenceDevice()
-    found = 0
+    actual = 0
     for seed in range(20):
         graph = random_model(seed, Sizes(12, 5), NUMERIC)
         try:
@@ -219,8 +219,8 @@ def test_a_wrong_operation_is_found_in_a_large_model(monkeypatch):
             smallest, difference = minimal(graph, error, lambda part: check(part, cpu, reference))
             assert [node.type for node in smallest.nodes] == [OperationType.RELU]
             assert "RELU" in str(difference)
-            found += 1
-    assert found
+            actual += 1
+    assert actual
 
 
 def test_a_wrong_result_code_is_caught():
@@ -276,9 +276,9 @@ def test_one_step_is_a_difference():
 
 
 def test_a_process_that_dies_is_a_failure():
-    found = {done.seed: done.failure for done in results(range(1, 7), 2, Models(()), dying.work)}
+    actual = {done.seed: done.failure for done in results(range(1, 7), 2, Models(()), dying.work)}
     died = "the process ended: 7"
-    assert found == {1: "", 2: "", 3: died, 4: "", 5: "", 6: died}
+    assert actual == {1: "", 2: "", 3: died, 4: "", 5: "", 6: died}
 
 
 def test_a_quantized_result_that_both_devices_get_wrong_is_caught():

@@ -48,15 +48,17 @@ class Builder:
     def constant(self, values: Any, type: T, **others: Any) -> int:
         array = np.array(values, STRUCT_CODES[type])
         self.values += bytes(-len(self.values) % 64)
-        place = DataLocation(0, len(self.values), array.nbytes)
+        position = DataLocation(0, len(self.values), array.nbytes)
         self.values += array.tobytes()
-        return self.operand(type, array.shape, lifetime=L.CONSTANT_COPY, location=place, **others)
+        return self.operand(
+            type, array.shape, lifetime=L.CONSTANT_COPY, location=position, **others
+        )
 
     def graph(self, other: "Builder", inputs: Sequence[int], outputs: Sequence[int]) -> int:
         """An operand that refers to what another builder, without constants, has built."""
         self.referenced.append(other.model(inputs, outputs).main)
-        place = DataLocation(offset=len(self.referenced) - 1)
-        return self.operand(T.MODEL, lifetime=L.SUBGRAPH, location=place)
+        position = DataLocation(offset=len(self.referenced) - 1)
+        return self.operand(T.MODEL, lifetime=L.SUBGRAPH, location=position)
 
     def operation(
         self, type: OperationType, inputs: Sequence[int], outputs: Sequence[int]

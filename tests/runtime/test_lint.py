@@ -18,8 +18,8 @@ from tests.waiting import HANGS_S
 LIBRARY = Path(__file__).resolve().parents[2] / "build" / "lib" / "libneuralnetworks.so"
 
 
-def codes(found):
-    return [(error.code.name, error.place("operation", "operand")) for error in found]
+def codes(result):
+    return [(error.code.name, error.place("operation", "operand")) for error in result]
 
 
 def test_a_good_model_has_nothing_to_tell():
@@ -39,8 +39,8 @@ def test_all_that_finish_refuses():
     model.add_operand("TENSOR_INT32", [2], scale=0.5, zero_point=7)
     model.add_operation("RELU", [a], [lonely])
     model.add_operation("FLOOR", [a], [lonely])
-    found = nnapi_shim.lint(model)
-    texts = [error.message for error in found]
+    result = nnapi_shim.lint(model)
+    texts = [error.message for error in result]
     assert "zeroPoint 7" in texts[0]
     assert any("operand 1 is written twice" in text for text in texts)
     for index in (a.index, other.index):
@@ -253,16 +253,16 @@ def test_a_c_program_that_goes_on():
     )
     assert json.loads(done.stdout) == [0] * 10 + [ResultCode.BAD_DATA, ResultCode.BAD_STATE]
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    told = [line["message"] for line in lines[:-2]]
-    assert len(told) == 5
-    assert "operand 1" in told[0]
-    assert "77" in told[0]
-    assert "operand 2" in told[1]
-    assert told[2].startswith("ADD (operation 1)")
-    assert told[3].startswith("operation 2: type 500")
-    assert "operand 12" in told[4]
+    messages = [line["message"] for line in lines[:-2]]
+    assert len(messages) == 5
+    assert "operand 1" in messages[0]
+    assert "77" in messages[0]
+    assert "operand 2" in messages[1]
+    assert messages[2].startswith("ADD (operation 1)")
+    assert messages[3].startswith("operation 2: type 500")
+    assert "operand 12" in messages[4]
     assert lines[-2]["function"] == "ANeuralNetworksModel_finish"
-    assert lines[-2]["message"] == f"{told[0]} (and 4 more)"
+    assert lines[-2]["message"] == f"{messages[0]} (and 4 more)"
 
 
 def test_without_the_setting_a_call_is_refused():
@@ -324,8 +324,8 @@ def test_a_c_program_is_told_of_what_computations_refuse(setting, form):
             )
             assert parts["operation"]["number"] == error.place("operation").number
         else:
-            told = f"nnapi_shim warning: a computation will fail: {error} [{error.rule}]"
-            assert line == told
+            messages = f"nnapi_shim warning: a computation will fail: {error} [{error.rule}]"
+            assert line == messages
 
 
 FOLLOW_UPS = """

@@ -48,8 +48,8 @@ def test_a_device_that_refuses_to_prepare_its_part() -> None:
         **dict(zip(abs_.inputs, (o.index for o in model.operations[-2].inputs), strict=True)),
     }[2]
     name = model.operands[index].name
-    told = f"operand {index} '{name}'" if name else f"operand {index}"
-    assert error.message == f"second: {told} is not to my liking"
+    messages = f"operand {index} '{name}'" if name else f"operand {index}"
+    assert error.message == f"second: {messages} is not to my liking"
     assert error.place("operand") == Place("operand", index)
 
 
@@ -59,9 +59,9 @@ def test_numbers_of_a_graph_within_stay() -> None:
     )
     assert renumbered(error, (7, 8, 9)) is error
     other = bad_data("operand 1 is wrong", "operand.index").at(Place("operation", 2, "ADD"))
-    found = renumbered(other, (7, 8, 9))
-    assert found.message == "ADD (operation 2): operand 8 is wrong"
-    assert (found.rule, found.code) == (other.rule, other.code)
+    result = renumbered(other, (7, 8, 9))
+    assert result.message == "ADD (operation 2): operand 8 is wrong"
+    assert (result.rule, result.code) == (other.rule, other.code)
     assert (
         renumbered(bad_data("operand 5 is wrong", "operand.index"), (7,)).message
         == "operand 5 is wrong"
@@ -69,7 +69,7 @@ def test_numbers_of_a_graph_within_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted"),
+    ("message", "expected"),
     [
         ("operand 1 is wrong", "operand 1 'one' is wrong"),
         ("x (input 0, operand 1) is wrong", "x (input 0, operand 1 'one') is wrong"),
@@ -79,8 +79,8 @@ def test_numbers_of_a_graph_within_stay() -> None:
         ("operand 123456789012345", "operand 123456789012345"),
     ],
 )
-def test_where_names_stand(message: str, wanted: str) -> None:
+def test_where_names_stand(message: str, expected: str) -> None:
     error = bad_data(f"{message}; be right", "operand.index")
-    found = named(error, {1: "one"})
-    assert (found.message, found.said) == (f"{wanted}; be right",) * 2
-    assert (found is error) == (message == wanted)
+    result = named(error, {1: "one"})
+    assert (result.message, result.said) == (f"{expected}; be right",) * 2
+    assert (result is error) == (message == expected)

@@ -117,12 +117,12 @@ def computed(model, name, condition=1):
 def run(compilation, condition=1):
     execution = Execution(compilation)
     execution.set_loop_timeout(MAXIMUM_LOOP_TIMEOUT_NS)  # the machine may be busy
-    given = np.array([condition], np.uint8), np.zeros(2, np.float32), np.full(2, 7, np.float32)
-    for at, array in enumerate(given[:2]):
+    arguments = np.array([condition], np.uint8), np.zeros(2, np.float32), np.full(2, 7, np.float32)
+    for at, array in enumerate(arguments[:2]):
         execution.set_argument("input", at, None, *_address(array))
-    execution.set_argument("output", 0, None, *_address(given[2]))
+    execution.set_argument("output", 0, None, *_address(arguments[2]))
     execution.compute()
-    return given[2].tolist()
+    return arguments[2].tolist()
 
 
 def chain(depth, leaf=None):
@@ -191,13 +191,13 @@ def test_what_else_looks_at_nested_models(deep):
     model = deep
     assert supported_operations(model, [device("nnapi-cpu")]) == [True, True]
     assert problems(model) == []
-    assert [found.level for found in compliance(model.hal).operations] == [1, 4]
+    assert [actual.level for actual in compliance(model.hal).operations] == [1, 4]
     both = Compilation(model)
     both.finish()
     assert run(both) == [DEEP] * 2
     shared_by_many = shared(300)
     assert supported_operations(shared_by_many, list(devices())) == [True, True]
-    assert [found.level for found in compliance(shared_by_many.hal).operations] == [1, 4]
+    assert [actual.level for actual in compliance(shared_by_many.hal).operations] == [1, 4]
 
 
 def test_models_are_let_go_whatever_their_depth():

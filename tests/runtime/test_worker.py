@@ -35,17 +35,17 @@ def idle():
 
 def run_together(count):
     """Run so many jobs at once; the threads that they ran on."""
-    barrier, found = threading.Barrier(count + 1), set()
+    barrier, result = threading.Barrier(count + 1), set()
 
     def job():
-        found.add(threading.get_ident())
+        result.add(threading.get_ident())
         barrier.wait(HANGS_S)
 
     for _ in range(count):
         worker.run(job)
     barrier.wait(HANGS_S)
-    assert len(found) == count
-    return found
+    assert len(result) == count
+    return result
 
 
 @pytest.mark.own_process

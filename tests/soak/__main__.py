@@ -184,7 +184,7 @@ def run(command: Command, name: str) -> tuple[str, str]:
 
 def soak(name: str, seconds: float) -> tuple[dict[str, int], int]:
     """Run a part; what was counted, and how often something was wrong."""
-    part, counts, found = PARTS[name], dict.fromkeys(PARTS[name].counted, 0), 0
+    part, counts, result = PARTS[name], dict.fromkeys(PARTS[name].counted, 0), 0
     end = time.monotonic() + seconds
     for command in part.commands(seconds):
         output, wrong = run(command, name)
@@ -192,13 +192,13 @@ def soak(name: str, seconds: float) -> tuple[dict[str, int], int]:
             for number in re.findall(expression, output):
                 counts[what] += int(number) if number.isdigit() else 1
         if wrong:
-            found += 1
+            result += 1
             settings = "".join(f"{key}={value} " for key, value in command.settings.items())
             print(f"{name}: {wrong}: {settings}{shlex.join(command.words)}")
             print("\n".join(f"    {line}" for line in output.splitlines()[-30:]), flush=True)
         if time.monotonic() >= end:
             break
-    return counts, found
+    return counts, result
 
 
 def main() -> int:
@@ -209,25 +209,26 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="some of them; all if none")
-    given = parser.parse_args()
-    names = given.parts or [*PARTS]
+    arguments = parser.parse_args()
+    names = arguments.parts or [*PARTS]
     whole = sum(PARTS[name].share for name in names)
-    began, lines, found = time.monotonic(), [], 0
+    began, lines, result = time.monotonic(), [], 0
     for name in names:
-        seconds = 60 * given.minutes * PARTS[name].share / whole
+        seconds = 60 * arguments.minutes * PARTS[name].share / whole
         print(f"{name}: {seconds:.0f} s", flush=True)
         part_began = time.monotonic()
         counts, wrong = soak(name, seconds)
-        found += wrong
-        told = ", ".join(f"{number:,} {what}" for what, number in counts.items())
+        result += wrong
+        messages = ", ".join(f"{number:,} {what}" for what, number in counts.items())
         lines.append(
-            f"{name:9} {time.monotonic() - part_began:5.0f} s  {told}; {wrong or 'nothing'} found"
+            f"{name:9} {time.monotonic() - part_began:5.0f} s  "
+            f"{messages}; {wrong or 'nothing'} found"
         )
     print("\n".join(lines))
     print(
-        f"{(time.monotonic() - began) / 60:.1f} minutes, {found or 'nothing'} found",
+        f"{(time.monotonic() - began) / 60:.1f} minutes, {result or 'nothing'} found",
     )
-    return 1 if found else 0
+    return 1 if result else 0
 
 
 if __name__ == "__main__":

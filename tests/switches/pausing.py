@@ -47,13 +47,13 @@ class Instructions:
 
 def instructions_of(work: Callable[[], Any]) -> list[Instruction]:
     """Every instruction of the library that some work on this thread runs, once."""
-    found: dict[Instruction, None] = {}
-    Instructions(lambda place: found.setdefault(place)).run(work)
-    return list(found)
+    actual: dict[Instruction, None] = {}
+    Instructions(lambda location: actual.setdefault(location)).run(work)
+    return list(actual)
 
 
 def paused(
-    work: Callable[[], Any], place: Instruction, other: Callable[[], Any]
+    work: Callable[[], Any], location: Instruction, other: Callable[[], Any]
 ) -> tuple[Any, Any]:
     """What `work` gives, and what `other` gives, which another thread does in front of an
     instruction that `work` comes to, the first time. Raises what either raises.
@@ -69,7 +69,7 @@ def paused(
     threads: list[threading.Thread] = []
 
     def at(this: Instruction) -> None:
-        if this == place and not threads:
+        if this == location and not threads:
             threads.append(threading.Thread(target=elsewhere))
             threads[0].start()
             threads[0].join(LONGEST_PAUSE_S)

@@ -64,10 +64,10 @@ def kept_boxes() -> Model:
     with Model() as model:
         scores, boxes = model.input(F32, [6, 2]), model.input(F32, [6, 8])
         batches = model.input(I32, [6])
-        found = model.operation(
+        actual = model.operation(
             "BOX_WITH_NMS_LIMIT", [scores, boxes, batches, 0.1, -1, 0, 0.4, 1.0, 0.3]
         )
-        model.outputs(model.add(found[0], np.float32([1])), *found[1:])
+        model.outputs(model.add(actual[0], np.float32([1])), *actual[1:])
     return model
 
 

@@ -31,7 +31,7 @@ def test_the_other_thread_comes_in_between(tmp_path):
     def other():
         order.append("other")
 
-    for place in instructions_of(lambda: keep({}, 1, None)):
+    for location in instructions_of(lambda: keep({}, 1, None)):
         order.clear()
-        paused(work, place, other)
+        paused(work, location, other)
         assert order == ["other", "one"]

@@ -37,11 +37,11 @@ def tried(name: str, folder: Path, count: int | None, seed: int = 0) -> Iterator
     chosen = places
     if count is not None:
         chosen = random.Random(seed).sample(places, min(count, len(places)))
-    for place in chosen:
+    for location in chosen:
         first, second = scene(fresh())
         try:
-            found = [*paused(first, place, second), first(), second()]
-            wrong = "" if all(map(equal, found, expected * 2)) else "wrong numbers"
+            result = [*paused(first, location, second), first(), second()]
+            wrong = "" if all(map(equal, result, expected * 2)) else "wrong numbers"
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"
-        yield name_of(place), wrong
+        yield name_of(location), wrong

@@ -44,17 +44,19 @@ def bits(tier: str, seeds: str, threads: str) -> bool:
     if done.returncode:
         print(f"{tier}: the process ended: {done.returncode}", flush=True)
         return False
-    found = json.loads(done.stdout)
-    different = {name: row for name, row in found.items() if len(set(row.values())) > 1}
-    failed = {name: row for name, row in found.items() if any(" " in each for each in row.values())}
+    actual = json.loads(done.stdout)
+    different = {name: row for name, row in actual.items() if len(set(row.values())) > 1}
+    failed = {
+        name: row for name, row in actual.items() if any(" " in each for each in row.values())
+    }
     for name, row in (different | failed).items():
         print(f"{tier}, {name}: {row}")
     print(
-        f"{tier}: {len(found)} results, {len(different)} depend on the number of threads, "
+        f"{tier}: {len(actual)} results, {len(different)} depend on the number of threads, "
         f"{len(failed)} failed",
         flush=True,
     )
-    return bool(found) and not different and not failed
+    return bool(actual) and not different and not failed
 
 
 def main() -> int:

@@ -64,19 +64,19 @@ def main() -> int:
     first, _, end = options.seeds.partition(":")
     work = [(path.stem, of_file, path) for path in sorted(MODELS.glob("*.tflite"))]
     work += [(f"seed {seed}", of_seed, seed) for seed in range(int(first), int(end))]
-    found: dict[str, dict[str, str]] = {}
+    actual: dict[str, dict[str, str]] = {}
     for part in ("as it is", "shared"):
         if part == "shared":
             share_everything()
         for name, digest, source in work:
-            row = found[f"{name}, {part}"] = {}
+            row = actual[f"{name}, {part}"] = {}
             for threads in options.threads.split(","):
                 os.environ["NNAPI_SHIM_THREADS"] = threads
                 try:
                     row[threads] = digest(source)
                 except (NnapiError, OSError) as error:
                     row[threads] = f"{type(error).__name__}: {error}"
-    json.dump(found, sys.stdout)
+    json.dump(actual, sys.stdout)
     return 0
 
 

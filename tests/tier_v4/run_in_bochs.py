@@ -133,8 +133,8 @@ def linux() -> Path:
     """An image of Linux for virtual machines: the installed one, else a downloaded one."""
     name = "boot/vmlinuz-*-cloud-amd64"
     folder = WORK / "linux"
-    found = sorted([*Path("/").glob(name), *folder.glob(name)])
-    if not found:
+    result = sorted([*Path("/").glob(name), *folder.glob(name)])
+    if not result:
         meta = "linux-image-cloud-amd64"
         depends = output("apt-cache", "depends", "--important", meta)
         package = re.search(r"Depends: (linux-image-\S+)", depends)
@@ -144,8 +144,8 @@ def linux() -> Path:
         subprocess.run(["apt-get", "download", package.group(1)], cwd=folder, check=True)
         unpack = "dpkg-deb --fsys-tarfile *.deb | tar --extract --wildcards './boot/vmlinuz-*'"
         subprocess.run(unpack, shell=True, cwd=folder, check=True)
-        found = sorted(folder.glob(name))
-    return found[-1]
+        result = sorted(folder.glob(name))
+    return result[-1]
 
 
 def output(*command: str | Path) -> str:

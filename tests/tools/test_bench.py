@@ -21,64 +21,64 @@ from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
 
 
 def test_percentiles() -> None:
-    found = latency([0.04, 0.01, 0.03, 0.02, 0.05])
-    assert (found.runs, found.minimum, found.p50, found.maximum) == (5, 0.01, 0.03, 0.05)
-    assert found.mean == pytest.approx(0.03)
-    assert found.p90 == pytest.approx(0.046)
-    assert found.samples[0] == 0.04
+    actual = latency([0.04, 0.01, 0.03, 0.02, 0.05])
+    assert (actual.runs, actual.minimum, actual.p50, actual.maximum) == (5, 0.01, 0.03, 0.05)
+    assert actual.mean == pytest.approx(0.03)
+    assert actual.p90 == pytest.approx(0.046)
+    assert actual.samples[0] == 0.04
     one = latency([2.0])
     assert (one.p50, one.p99, one.deviation) == (2.0, 2.0, 0.0)
 
 
 @pytest.mark.parametrize("make", [conv_log_softmax, quantized, of_unknown_size])
 def test_counts(make) -> None:
-    found = bench(make(), "nnapi-cpu", runs=4, threads=(1, 2))
-    assert found.devices == ("nnapi-cpu",)
-    (measured,) = found.results
+    actual = bench(make(), "nnapi-cpu", runs=4, threads=(1, 2))
+    assert actual.devices == ("nnapi-cpu",)
+    (measured,) = actual.results
     assert measured.latency.runs == 4
     assert [(item.threads, item.latency.runs) for item in measured.throughput] == [(1, 4), (2, 8)]
-    assert found.memory.before <= found.memory.peak
-    assert found.made_up
+    assert actual.memory.before <= actual.memory.peak
+    assert actual.made_up
 
 
 def test_all_runtimes_get_the_same_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """By default the number of the setting; the variable is the same afterwards."""
-    given = []
+    arguments = []
 
     def peer(name, source, model, inputs, threads):
-        given.append((int(os.environ["NNAPI_SHIM_THREADS"]), threads))
+        arguments.append((int(os.environ["NNAPI_SHIM_THREADS"]), threads))
         return Peer(name, "1", lambda: None, list)
 
     monkeypatch.setattr("nnapi_shim.tools.bench.peer", peer)
     monkeypatch.setattr("nnapi_shim.tools.bench.import_of", lambda name: None)
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "3")
-    found = bench(quantized(), "nnapi-cpu", runs=2, peers=("a",), kernel_threads=(1, 2))
-    assert given == [(1, 1), (2, 2)]
-    assert [measured.kernel_threads for measured in found.results] == [1, 2]
+    actual = bench(quantized(), "nnapi-cpu", runs=2, peers=("a",), kernel_threads=(1, 2))
+    assert arguments == [(1, 1), (2, 2)]
+    assert [measured.kernel_threads for measured in actual.results] == [1, 2]
     assert os.environ["NNAPI_SHIM_THREADS"] == "3"
     assert bench(quantized(), "nnapi-cpu", runs=2, peers=("a",)).results[0].kernel_threads == 3
-    assert given[-1] == (3, 3)
+    assert arguments[-1] == (3, 3)
 
 
 def test_conditions() -> None:
-    found = bench(quantized(), "nnapi-cpu", runs=2)
-    conditions = found.to_json()["conditions"]
+    actual = bench(quantized(), "nnapi-cpu", runs=2)
+    conditions = actual.to_json()["conditions"]
     assert conditions["affinity"] == sorted(os.sched_getaffinity(0))
     assert conditions["tier"]
     assert conditions["version"]
     assert conditions["load_before"] >= 0
-    assert found.arithmetic.floating == 0
-    assert found.arithmetic.integer > 0
+    assert actual.arithmetic.floating == 0
+    assert actual.arithmetic.integer > 0
     assert bench(conv_log_softmax(), "nnapi-cpu", runs=1).arithmetic.integer == 0
     assert bench(of_unknown_size(), "nnapi-cpu", runs=1).arithmetic is None
 
 
 def test_samples_only_when_asked_for() -> None:
-    found = bench(quantized(), "nnapi-cpu", runs=3)
-    entry = found.to_json()["results"][0]
+    actual = bench(quantized(), "nnapi-cpu", runs=3)
+    entry = actual.to_json()["results"][0]
     assert "samples" not in entry["latency"]
     assert "samples" not in entry["throughput"][0]["latency"]
-    entry = found.to_json(samples=True)["results"][0]
+    entry = actual.to_json(samples=True)["results"][0]
     assert len(entry["latency"]["samples"]) == 3
     assert len(entry["throughput"][0]["latency"]["samples"]) == 3
 
@@ -91,24 +91,24 @@ def test_verdicts() -> None:
     assert verdict(1.1, 1.3, 3) == "not shown"
 
 
-def _with_times(found: Bench, factor: float) -> dict[str, Any]:
-    data = found.to_json()
+def _with_times(actual: Bench, factor: float) -> dict[str, Any]:
+    data = actual.to_json()
     for entry in data["results"]:
         entry["rounds"] = [factor * time for time in (1.0, 1.01, 1.02, 1.03)]
     return data
 
 
 def test_against_an_earlier_run(tmp_path) -> None:
-    found = bench(quantized(), "nnapi-cpu", runs=8, kernel_threads=(1,))
+    actual = bench(quantized(), "nnapi-cpu", runs=8, kernel_threads=(1,))
     path = tmp_path / "before.json"
-    path.write_text(json.dumps(_with_times(found, 2.0)))
+    path.write_text(json.dumps(_with_times(actual, 2.0)))
     earlier = saved(path)
-    (change,) = against(earlier, _with_times(found, 1.0)).changes
+    (change,) = against(earlier, _with_times(actual, 1.0)).changes
     assert (change.kernel_threads, change.verdict) == (1, "faster")
     assert change.low < 2 < change.high
-    assert against(_with_times(found, 1.0), earlier).changes[0].verdict == "slower"
-    assert against(earlier, _with_times(found, 2.01)).changes[0].verdict == "not shown"
-    other = _with_times(found, 1.0)
+    assert against(_with_times(actual, 1.0), earlier).changes[0].verdict == "slower"
+    assert against(earlier, _with_times(actual, 2.01)).changes[0].verdict == "not shown"
+    other = _with_times(actual, 1.0)
     other["conditions"]["tier"] = "v9"
     assert list(against(earlier, other).differing) == ["tier"]
     other["results"][0]["kernel_threads"] = 2
@@ -142,8 +142,10 @@ def test_threads_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_peers(name, threads) -> None:
     """The same model, in turns, with the same results."""
     pytest.importorskip(RUNTIMES[name].module)
-    found = bench(conv_log_softmax(), "nnapi-cpu", runs=6, peers=(name,), kernel_threads=(threads,))
-    (measured,) = found.results
+    actual = bench(
+        conv_log_softmax(), "nnapi-cpu", runs=6, peers=(name,), kernel_threads=(threads,)
+    )
+    (measured,) = actual.results
     assert measured.kernel_threads == threads
     (peer,) = measured.peers
     assert peer.name == name

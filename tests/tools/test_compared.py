@@ -17,12 +17,12 @@ def floats(*values):
 
 def test_floats() -> None:
     a, b = floats(1, 2, 4.5), floats(1, 2, 4)
-    found = difference(a, b, F32, 0.0, Tolerance())
-    assert (found.elements, found.differing, found.at) == (3, 1, (2,))
-    assert (found.largest, found.relative) == (0.5, 0.125)
-    assert (found.a, found.b) == (4.5, 4.0)
-    assert found.steps is None
-    assert found.is_beyond
+    result = difference(a, b, F32, 0.0, Tolerance())
+    assert (result.elements, result.differing, result.at) == (3, 1, (2,))
+    assert (result.largest, result.relative) == (0.5, 0.125)
+    assert (result.a, result.b) == (4.5, 4.0)
+    assert result.steps is None
+    assert result.is_beyond
 
 
 @pytest.mark.parametrize(
@@ -35,25 +35,25 @@ def test_floats() -> None:
     ],
 )
 def test_units_in_the_last_place(a, b, ulps) -> None:
-    found = difference(floats(a), floats(b), F32, 0.0, Tolerance())
-    assert found.ulps == ulps
-    assert not found.is_beyond
+    result = difference(floats(a), floats(b), F32, 0.0, Tolerance())
+    assert result.ulps == ulps
+    assert not result.is_beyond
 
 
 def test_what_is_not_a_number() -> None:
     nan, inf = math.nan, math.inf
     assert not difference(floats(nan, inf), floats(nan, inf), F32, 0.0, Tolerance()).is_beyond
     for a, b in ((nan, 1.0), (1.0, nan), (inf, -inf), (inf, 1.0)):
-        found = difference(floats(a), floats(b), F32, 0.0, Tolerance())
-        assert found.is_beyond
-        assert found.largest == inf
+        result = difference(floats(a), floats(b), F32, 0.0, Tolerance())
+        assert result.is_beyond
+        assert result.largest == inf
 
 
 def test_steps() -> None:
     a, b = np.array([3, 200], np.uint8), np.array([5, 199], np.uint8)
-    found = difference(a, b, T.TENSOR_QUANT8_ASYMM, 0.5, Tolerance(steps=2))
-    assert (found.steps, found.largest, found.ulps) == (2, 1.0, None)
-    assert not found.is_beyond
+    result = difference(a, b, T.TENSOR_QUANT8_ASYMM, 0.5, Tolerance(steps=2))
+    assert (result.steps, result.largest, result.ulps) == (2, 1.0, None)
+    assert not result.is_beyond
     assert difference(a, b, T.TENSOR_QUANT8_ASYMM, 0.5, Tolerance(steps=1)).is_beyond
 
 
@@ -66,8 +66,8 @@ def test_whole_numbers_and_truth() -> None:
 
 
 def test_dimensions_and_nothing() -> None:
-    found = difference(floats(1), floats(1, 2), F32, 0.0, Tolerance())
-    assert found.is_beyond
-    assert found.problem == "dimensions [1] and [2]"
+    result = difference(floats(1), floats(1, 2), F32, 0.0, Tolerance())
+    assert result.is_beyond
+    assert result.problem == "dimensions [1] and [2]"
     empty = difference(floats(), floats(), F32, 0.0, Tolerance())
     assert (empty.elements, empty.is_beyond, empty.ulps) == (0, False, 0)

@@ -13,14 +13,14 @@ from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
 class Wrong(PartialDevice):
     """Takes one operation for another."""
 
-    def __init__(self, name, given, taken) -> None:
+    def __init__(self, name, values, taken) -> None:
         super().__init__(name)
         prepare = self.prepare
 
         def wrongly(model, *arguments):
             items = tuple(
                 item._replace(type=OperationType[taken])
-                if item.type is OperationType[given]
+                if item.type is OperationType[values]
                 else item
                 for item in model.main.operations
             )
@@ -29,33 +29,33 @@ class Wrong(PartialDevice):
         self.prepare = wrongly
 
 
-def beyond(found):
-    return [item.operation for item in found.operands if item.is_beyond]
+def beyond(result):
+    return [item.operation for item in result.operands if item.is_beyond]
 
 
 def test_the_same() -> None:
-    found = diff(quantized(), "nnapi-cpu", "nnapi-reference")
-    assert found.is_same
-    assert (found.first, found.first_unequal) == (None, None)
-    assert [item.operation for item in found.operands] == ["ADD", "LOGISTIC"]
-    assert [item.is_model_output for item in found.operands] == [False, True]
+    result = diff(quantized(), "nnapi-cpu", "nnapi-reference")
+    assert result.is_same
+    assert (result.first, result.first_unequal) == (None, None)
+    assert [item.operation for item in result.operands] == ["ADD", "LOGISTIC"]
+    assert [item.is_model_output for item in result.operands] == [False, True]
 
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_where_it_begins(listed, isolated) -> None:
     """An error goes on to what follows, unless every operation has the same inputs."""
     listed(Wrong("wrong", "LOG", "SQRT"))
-    found = diff(conv_log_softmax(), "wrong", "nnapi-reference", isolated=isolated)
-    assert found.first == 1
-    assert found.operands[1].operation == "LOG"
-    assert beyond(found) == (["LOG"] if isolated else ["LOG", "SOFTMAX"])
+    result = diff(conv_log_softmax(), "wrong", "nnapi-reference", isolated=isolated)
+    assert result.first == 1
+    assert result.operands[1].operation == "LOG"
+    assert beyond(result) == (["LOG"] if isolated else ["LOG", "SOFTMAX"])
 
 
 def test_steps_have_the_scale_of_the_operation(listed) -> None:
     listed(Wrong("wrong", "ADD", "SUB"))
-    found = diff(quantized(), "wrong", "nnapi-cpu")
-    first = found.operands[0]
-    assert found.first == 0
+    result = diff(quantized(), "wrong", "nnapi-cpu")
+    first = result.operands[0]
+    assert result.first == 0
     assert first.difference.largest == first.difference.steps * 0.5
     loose = diff(quantized(), "wrong", "nnapi-cpu", tolerance=Tolerance(steps=255))
     assert loose.is_same
@@ -64,16 +64,16 @@ def test_steps_have_the_scale_of_the_operation(listed) -> None:
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_unknown_sizes(isolated) -> None:
-    found = diff(of_unknown_size(), "nnapi-cpu", "nnapi-reference", isolated=isolated)
-    assert [item.operation for item in found.operands] == ["RELU", "LOG"]
+    result = diff(of_unknown_size(), "nnapi-cpu", "nnapi-reference", isolated=isolated)
+    assert [item.operation for item in result.operands] == ["RELU", "LOG"]
 
 
 def test_an_operation_that_fails_alone(listed) -> None:
     device = Wrong("wrong", "LOG", "CONV_2D")
     listed(device)
-    found = diff(conv_log_softmax(), "nnapi-cpu", "wrong", isolated=True)
-    assert [item.difference is None for item in found.operands] == [False, True, False]
-    assert found.operands[1].problem.startswith("wrong: ")
+    result = diff(conv_log_softmax(), "nnapi-cpu", "wrong", isolated=True)
+    assert [item.difference is None for item in result.operands] == [False, True, False]
+    assert result.operands[1].problem.startswith("wrong: ")
 
 
 @pytest.mark.parametrize("isolated", [False, True])
@@ -84,9 +84,9 @@ def test_graphs_inside(isolated) -> None:
         condition = model.input("TENSOR_BOOL8", [1])
         x = model.input("TENSOR_FLOAT32", [2])
         model.outputs(model.operation("IF", [condition, branch, branch, x]))
-    found = diff(model, "nnapi-cpu", "nnapi-reference", isolated=isolated)
-    assert [item.operation for item in found.operands] == ["IF"]
-    assert "IF (operation 0)" in found.left_out[0]
+    result = diff(model, "nnapi-cpu", "nnapi-reference", isolated=isolated)
+    assert [item.operation for item in result.operands] == ["IF"]
+    assert "IF (operation 0)" in result.left_out[0]
 
 
 def test_bad_devices() -> None:

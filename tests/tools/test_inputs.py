@@ -37,9 +37,9 @@ def test_bytes_are_the_pixels(picture) -> None:
     unsigned = taking("TENSOR_QUANT8_ASYMM", [1, 2, 3, 3], 0.0078125, 128)
     np.testing.assert_array_equal(only(read_inputs(unsigned, [path])), pixels[np.newaxis])
     signed = taking("TENSOR_QUANT8_ASYMM_SIGNED", [1, 2, 3, 3], 1 / 255, -128)
-    found = only(read_inputs(signed, [path]))
-    assert found.dtype == np.int8
-    np.testing.assert_array_equal(found, pixels[np.newaxis].astype(int) - 128)
+    result = only(read_inputs(signed, [path]))
+    assert result.dtype == np.int8
+    np.testing.assert_array_equal(result, pixels[np.newaxis].astype(int) - 128)
 
 
 def test_of_sixteen_bits_the_upper_ones_count(tmp_path) -> None:
@@ -47,36 +47,36 @@ def test_of_sixteen_bits_the_upper_ones_count(tmp_path) -> None:
     path = tmp_path / "grey.png"
     Image.fromarray(grey).save(path)
     compilation = taking("TENSOR_QUANT8_ASYMM", [1, 2, 3, 3], 0.0078125, 128)
-    found = only(read_inputs(compilation, [path]))
-    np.testing.assert_array_equal(found, np.repeat(grey[np.newaxis, ..., np.newaxis] >> 8, 3, 3))
+    result = only(read_inputs(compilation, [path]))
+    np.testing.assert_array_equal(result, np.repeat(grey[np.newaxis, ..., np.newaxis] >> 8, 3, 3))
 
 
 def test_floats(picture) -> None:
     path, pixels = picture
     compilation = taking("TENSOR_FLOAT32", [1, 2, 3, 3])
-    found = only(read_inputs(compilation, [path]))
-    np.testing.assert_allclose(found, pixels[np.newaxis] / 255, rtol=1e-6)
-    found = only(read_inputs(compilation, [path], Picture(mean=127.5, std=127.5)))
-    np.testing.assert_allclose(found, (pixels[np.newaxis] - 127.5) / 127.5, rtol=1e-6)
+    result = only(read_inputs(compilation, [path]))
+    np.testing.assert_allclose(result, pixels[np.newaxis] / 255, rtol=1e-6)
+    result = only(read_inputs(compilation, [path], Picture(mean=127.5, std=127.5)))
+    np.testing.assert_allclose(result, (pixels[np.newaxis] - 127.5) / 127.5, rtol=1e-6)
 
 
 def test_mean_and_std_count_for_quantized_inputs(picture) -> None:
     path, pixels = picture
     compilation = taking("TENSOR_QUANT8_ASYMM", [1, 2, 3, 3], 1 / 255, 0)
-    found = only(read_inputs(compilation, [path], Picture(mean=0, std=510)))
-    np.testing.assert_array_equal(found, np.rint(pixels[np.newaxis] / 2))
+    result = only(read_inputs(compilation, [path], Picture(mean=0, std=510)))
+    np.testing.assert_array_equal(result, np.rint(pixels[np.newaxis] / 2))
 
 
 def test_channels_in_front_and_grey(picture) -> None:
     path, _ = picture
     first = taking("TENSOR_FLOAT32", [1, 3, 4, 5])
-    found = only(read_inputs(first, [path], Picture(resize=True)))
+    result = only(read_inputs(first, [path], Picture(resize=True)))
     last = taking("TENSOR_FLOAT32", [1, 4, 5, 3])
-    wanted = only(read_inputs(last, [path], Picture(resize=True)))
-    np.testing.assert_array_equal(found, wanted.transpose(0, 3, 1, 2))
+    expected = only(read_inputs(last, [path], Picture(resize=True)))
+    np.testing.assert_array_equal(result, expected.transpose(0, 3, 1, 2))
     grey = only(read_inputs(taking("TENSOR_FLOAT32", [1, 2, 3, 1]), [path]))
-    wanted = np.asarray(Image.open(path).convert("L"))
-    np.testing.assert_allclose(grey[0, :, :, 0], wanted / 255, rtol=1e-6)
+    expected = np.asarray(Image.open(path).convert("L"))
+    np.testing.assert_allclose(grey[0, :, :, 0], expected / 255, rtol=1e-6)
 
 
 def test_sizes(picture) -> None:
@@ -158,9 +158,9 @@ def test_other_dimensions(tmp_path) -> None:
 def test_real_numbers_are_quantized(tmp_path) -> None:
     compilation = taking("TENSOR_QUANT8_ASYMM", [4], 0.5, 10)
     np.save(tmp_path / "a.npy", np.array([0, 0.25, 1, 1000]))
-    found = only(read_inputs(compilation, [tmp_path / "a.npy"]))
-    np.testing.assert_array_equal(found, [10, 11, 12, 255])  # 0.25 as QUANTIZE rounds it
-    np.testing.assert_array_equal(real(found, compilation.inputs[0]), [0, 0.5, 1, 122.5])
+    result = only(read_inputs(compilation, [tmp_path / "a.npy"]))
+    np.testing.assert_array_equal(result, [10, 11, 12, 255])  # 0.25 as QUANTIZE rounds it
+    np.testing.assert_array_equal(real(result, compilation.inputs[0]), [0, 0.5, 1, 122.5])
     with pytest.raises(NnapiError, match="not a number"):
         quantized(np.array([np.nan] * 4), compilation.inputs[0])
 

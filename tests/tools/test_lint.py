@@ -26,9 +26,9 @@ def test_several_errors() -> None:
     y = model.operation("ADD", [x, unwritten, FuseCode.NONE])
     other = model.add_operand("TENSOR_FLOAT32", [2])
     model.outputs(y, other)
-    found = lint(model)
-    assert found.errors == len(found.findings) > 1
-    assert {finding.code for finding in found.findings} == {ResultCode.BAD_DATA}
+    result = lint(model)
+    assert result.errors == len(result.findings) > 1
+    assert {finding.code for finding in result.findings} == {ResultCode.BAD_DATA}
     assert model.runtime.state == "building"
 
 

@@ -42,7 +42,7 @@ def test_a_model_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "messages"),
     [
         ("x = 1\nraise RuntimeError('no')\n", r"some.py, line 2: RuntimeError: no"),
         ("x = (\n", r"some.py, line 1: SyntaxError"),
@@ -51,8 +51,8 @@ def test_a_model_itself() -> None:
         ("import nnapi_shim\nnnapi_shim.Model().input('X')\n", r"some.py: there is no"),
     ],
 )
-def test_what_a_file_does_wrong(tmp_path, text, told) -> None:
-    with pytest.raises(NnapiError, match=told):
+def test_what_a_file_does_wrong(tmp_path, text, messages) -> None:
+    with pytest.raises(NnapiError, match=messages):
         model_of(write(tmp_path / "some.py", text))
 
 

@@ -33,9 +33,9 @@ def quantized_model(form: str, zero_point: int = 0) -> Model:
     return model
 
 
-def pairs(found: QuantizationErrors) -> list[tuple[int, int, str]]:
-    assert min(item.sqnr_db for item in found.operations) > 25, "values that differ in meaning"
-    return [(item.number, item.float_number, item.name) for item in found.operations]
+def pairs(actual: QuantizationErrors) -> list[tuple[int, int, str]]:
+    assert min(item.sqnr_db for item in actual.operations) > 25, "values that differ in meaning"
+    return [(item.number, item.float_number, item.name) for item in actual.operations]
 
 
 @pytest.mark.parametrize(
@@ -51,26 +51,26 @@ def pairs(found: QuantizationErrors) -> list[tuple[int, int, str]]:
 def test_values_after_the_activation_are_compared(
     form: str, float_form: str, last: list[tuple[int, int, str]]
 ) -> None:
-    found = quantization_error(quantized_model(form), float_model(float_form))
-    assert pairs(found) == [(1, 0, "MUL"), *last]
-    assert (found.unmatched, found.float_unmatched) == ((), ())
+    actual = quantization_error(quantized_model(form), float_model(float_form))
+    assert pairs(actual) == [(1, 0, "MUL"), *last]
+    assert (actual.unmatched, actual.float_unmatched) == ((), ())
 
 
 def test_a_range_from_zero_is_an_activation() -> None:
     """Quantizers leave out a RELU that the range of the result makes."""
-    found = quantization_error(quantized_model("none", -128), float_model("separate"))
-    assert pairs(found) == [(1, 0, "MUL"), (2, 2, "SUB")]
-    assert found.float_unmatched == ()
+    actual = quantization_error(quantized_model("none", -128), float_model("separate"))
+    assert pairs(actual) == [(1, 0, "MUL"), (2, 2, "SUB")]
+    assert actual.float_unmatched == ()
 
 
 def test_activations_of_one_model_only() -> None:
     """A value before an activation is not compared with one after it."""
-    found = quantization_error(quantized_model("fused"), float_model("none"))
-    assert pairs(found) == [(1, 0, "MUL")]
-    assert (found.unmatched, found.float_unmatched) == (("RELU6 of 2 SUB",), ())
-    found = quantization_error(quantized_model("none"), float_model("separate", "RELU1"))
-    assert pairs(found) == [(1, 0, "MUL"), (2, 1, "SUB")]
-    assert found.float_unmatched == ("2 RELU1",)
+    actual = quantization_error(quantized_model("fused"), float_model("none"))
+    assert pairs(actual) == [(1, 0, "MUL")]
+    assert (actual.unmatched, actual.float_unmatched) == (("RELU6 of 2 SUB",), ())
+    actual = quantization_error(quantized_model("none"), float_model("separate", "RELU1"))
+    assert pairs(actual) == [(1, 0, "MUL"), (2, 1, "SUB")]
+    assert actual.float_unmatched == ("2 RELU1",)
 
 
 def test_dimensions_of_size_1_do_not_matter() -> None:
@@ -92,6 +92,6 @@ def test_values_of_other_dimensions_are_named() -> None:
             model.outputs(y)
         return model
 
-    found = quantization_error(transposed([0, 1, 2]), transposed([1, 0, 2]))
-    assert found.operations == ()
-    assert found.left_out == ("0 TRANSPOSE, y: [2, 3, 4] and [3, 2, 4]",)
+    actual = quantization_error(transposed([0, 1, 2]), transposed([1, 0, 2]))
+    assert actual.operations == ()
+    assert actual.left_out == ("0 TRANSPOSE, y: [2, 3, 4] and [3, 2, 4]",)

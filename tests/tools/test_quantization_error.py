@@ -32,19 +32,19 @@ def quantized_model(scale: float = STEP) -> Model:
 
 def test_each_operation_in_real_numbers() -> None:
     """Rounding to steps is the whole error; operations without a counterpart do not count."""
-    found = quantization_error(quantized_model(), float_model(), device="nnapi-reference")
-    assert [(item.number, item.float_number, item.name) for item in found.operations] == [
+    result = quantization_error(quantized_model(), float_model(), device="nnapi-reference")
+    assert [(item.number, item.float_number, item.name) for item in result.operations] == [
         (1, 0, "MUL"),
         (2, 1, "RELU1"),
     ]
-    product = found.operations[0]
+    product = result.operations[0]
     assert product.output == "product"
     assert 0 < product.largest <= STEP / 2 + 2 / 256 + 1e-6
     assert product.steps == pytest.approx(product.largest / STEP)
     assert product.mean <= product.largest
     assert 20 < product.sqnr_db < 60
     assert product.clipped == 0
-    assert (found.unmatched, found.float_unmatched) == ((), ())
+    assert (result.unmatched, result.float_unmatched) == ((), ())
 
 
 def test_finer_steps_have_a_smaller_error() -> None:
@@ -65,9 +65,9 @@ def test_values_outside_of_the_range_are_clipped(tmp_path) -> None:
 
 
 def test_a_model_against_itself_has_no_error() -> None:
-    found = quantization_error(float_model(), float_model())
-    assert {item.sqnr_db for item in found.operations} == {math.inf}
-    assert {item.steps for item in found.operations} == {None}
+    result = quantization_error(float_model(), float_model())
+    assert {item.sqnr_db for item in result.operations} == {math.inf}
+    assert {item.steps for item in result.operations} == {None}
 
 
 def test_models_that_cannot_be_compared() -> None:

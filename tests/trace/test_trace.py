@@ -37,7 +37,7 @@ def events_of(text):
 
 def slices_of(events):
     """Per thread the slices that lie in no other; all must nest."""
-    found = defaultdict(list)
+    actual = defaultdict(list)
     open_ones = defaultdict(list)
     for event in events:
         thread = event.get("tid")
@@ -46,11 +46,11 @@ def slices_of(events):
         elif event["ph"] == "E":
             begun = open_ones[thread].pop()
             begun["args"].update(event["args"])
-            found[thread].append(Slice(begun, begun["ts"], event["ts"]))
+            actual[thread].append(Slice(begun, begun["ts"], event["ts"]))
         elif event["ph"] == "X":
-            found[thread].append(Slice(event, event["ts"], event["ts"] + event["dur"]))
+            actual[thread].append(Slice(event, event["ts"], event["ts"] + event["dur"]))
     assert not any(open_ones.values())
-    return {thread: nested(slices) for thread, slices in found.items()}
+    return {thread: nested(slices) for thread, slices in actual.items()}
 
 
 def nested(slices):
@@ -115,12 +115,12 @@ def test_an_example(tmp_path):
     compute = next(item for item in slices if item.name == "ANeuralNetworksExecution_compute")
     (device,) = [item for item in compute.all if item.name == "nnapi-cpu: run"]
     assert device.arguments == {"operations": "0-6"}
-    told = [item for item in device.inner if item.category == "operation"]
-    numbers = [int(item.name.partition("(")[2].rstrip(")")) for item in told]
+    messages = [item for item in device.inner if item.category == "operation"]
+    numbers = [int(item.name.partition("(")[2].rstrip(")")) for item in messages]
     # ADD, 3, is done at the end of the product in front of it.
     assert numbers == sorted(numbers) and set(numbers) == {0, 1, 2, 4, 5, 6}
-    assert all(item.arguments["kernel"] for item in told)
-    assert "CONV_2D (0)" in {item.name for item in told}
+    assert all(item.arguments["kernel"] for item in messages)
+    assert "CONV_2D (0)" in {item.name for item in messages}
 
 
 def test_the_reference_device(tmp_path):
@@ -161,8 +161,8 @@ def test_threads(program, tmp_path):
 def test_asynchronous_runs(tmp_path):
     """What another thread computes lies on its lane."""
     threads = slices_of(traced(EXAMPLES / "async", tmp_path))
-    told = [i for slices in threads.values() for item in slices for i in item.all]
-    assert sum(item.category == "operation" for item in told) >= 17
+    messages = [i for slices in threads.values() for item in slices for i in item.all]
+    assert sum(item.category == "operation" for item in messages) >= 17
 
 
 def test_a_program_that_dies(program, tmp_path):

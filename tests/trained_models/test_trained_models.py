@@ -101,20 +101,20 @@ def test_distance_to_litert(name: str, device: str) -> None:
         np.testing.assert_allclose(points, key_points(), 0, 0.05)
     elif name == "ssd_mobilenet_v1_coco_quant":
         # Its optimised kernels give some detections in another order.
-        for given, case in zip(outputs, model.cases, strict=True):
+        for arguments, case in zip(outputs, model.cases, strict=True):
             boxes, classes, scores, number = case.reference
-            np.testing.assert_allclose(given[0], boxes, 0, 0.02)
-            np.testing.assert_array_equal(given[1], classes)
-            np.testing.assert_allclose(given[2], scores, 0, 0.02)
-            np.testing.assert_array_equal(given[3], number)
+            np.testing.assert_allclose(arguments[0], boxes, 0, 0.02)
+            np.testing.assert_array_equal(arguments[1], classes)
+            np.testing.assert_allclose(arguments[2], scores, 0, 0.02)
+            np.testing.assert_array_equal(arguments[3], number)
     elif name in FLOATS:
-        for given, case in zip(outputs, model.cases, strict=True):
-            for ours, theirs in zip(given, case.optimised, strict=True):
+        for arguments, case in zip(outputs, model.cases, strict=True):
+            for ours, theirs in zip(arguments, case.optimised, strict=True):
                 np.testing.assert_allclose(ours, theirs, FLOAT_TOLERANCE, FLOAT_TOLERANCE)
         _check_classes(model, outputs)
     else:
-        for found, bound in zip(largest(outputs, optimised(model)), model.bounds, strict=True):
-            assert found <= max(1, bound) + 1
+        for result, bound in zip(largest(outputs, optimised(model)), model.bounds, strict=True):
+            assert result <= max(1, bound) + 1
         _check_classes(model, outputs)
 
 
@@ -128,9 +128,9 @@ def test_distance_of_android(name: str) -> None:
     """nnapi-reference is as far from LiteRT's optimised kernels as Android's reference was."""
     model = trained(name)
     count = android(name)["cases"]
-    found = largest(computed(name, "nnapi-reference")[:count], optimised(model)[:count])
+    result = largest(computed(name, "nnapi-reference")[:count], optimised(model)[:count])
     for output, distance, theirs in zip(
-        model.cases[0].optimised, found, android(name)["max_abs_diff"], strict=True
+        model.cases[0].optimised, result, android(name)["max_abs_diff"], strict=True
     ):
         tolerance = FLOAT32_TOLERANCE[0] if output.dtype == np.float32 else 0
         assert distance == pytest.approx(theirs, rel=0, abs=tolerance)

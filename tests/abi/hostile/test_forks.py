@@ -40,5 +40,5 @@ def test_a_library_that_forks_while_the_start_loads_it(compile_c, run_bare, tmp_
     command = ["cc", "-shared", "-fPIC", HERE / "forking_library.c", "-o", python]
     subprocess.run(command, check=True)
     result = run_bare(compile_c("race"), env={"NNAPI_SHIM_PYTHON": str(python)})
-    told = [line for line in result.stderr.splitlines() if "it has no Py_GetVersion" in line]
-    assert len(told) == 1
+    messages = [line for line in result.stderr.splitlines() if "it has no Py_GetVersion" in line]
+    assert len(messages) == 1

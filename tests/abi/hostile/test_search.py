@@ -25,7 +25,7 @@ def ran(tmp_path):
 
 
 @pytest.fixture
-def place(tmp_path, ran):
+def position(tmp_path, ran):
     """A folder with a stranger's code in it, under the names that are looked for."""
     folder = tmp_path / "place"
     package = folder / "nnapi_shim"
@@ -55,44 +55,44 @@ def call(compile_c, run_bare):
     return run
 
 
-def test_a_package_that_happens_to_lie_two_folders_above_is_not_taken(library, place, ran, call):
-    result = call(put(library, place / "a" / "b"))
+def test_a_package_that_happens_to_lie_two_folders_above_is_not_taken(library, position, ran, call):
+    result = call(put(library, position / "a" / "b"))
     assert (result.returncode, result.stderr) == (0, "")
     assert not ran.exists()
 
 
-def test_a_place_that_others_can_write_to_is_passed_over(library, place, ran, call):
-    place.chmod(0o1777)  # as /tmp
-    put(library, place / "build" / "lib")  # what is missing there can be copied to it
-    result = call(put(library, place / "a" / "b"))
+def test_a_place_that_others_can_write_to_is_passed_over(library, position, ran, call):
+    position.chmod(0o1777)  # as /tmp
+    put(library, position / "build" / "lib")  # what is missing there can be copied to it
+    result = call(put(library, position / "a" / "b"))
     assert result.returncode == 0, result.stderr
     assert not ran.exists()
     assert result.stderr == (
-        f"libneuralnetworks: {place} is passed over: others can write to it (mode 1777)\n"
+        f"libneuralnetworks: {position} is passed over: others can write to it (mode 1777)\n"
     )
 
 
 @pytest.mark.parametrize("below", [".", "nnapi_shim", "nnapi_shim/__init__.py"])
-def test_without_another_place_it_says_why(library, place, ran, call, below):
-    (place / below).chmod(0o777)
-    result = call(put(library, place / "a" / "b", location="path=../..\n"))
+def test_without_another_place_it_says_why(library, position, ran, call, below):
+    (position / below).chmod(0o777)
+    result = call(put(library, position / "a" / "b", location="path=../..\n"))
     assert result.returncode == 1
     assert not ran.exists()
     first, second, *_ = result.stderr.splitlines()
     assert "others can write to it (mode 0777)" in first
-    assert str((place / below).resolve()) in first
+    assert str((position / below).resolve()) in first
     assert "there is no Python package nnapi_shim" in second
 
 
-def test_modules_are_not_taken_from_where_others_can_write(library, place, ran, call, tmp_path):
-    (place / "nnapi_shim" / "__init__.py").unlink()
-    place.chmod(0o777)
-    folders = [build_ffi.ROOT, place, sysconfig.get_path("platlib")]
+def test_modules_are_not_taken_from_where_others_can_write(library, position, ran, call, tmp_path):
+    (position / "nnapi_shim" / "__init__.py").unlink()
+    position.chmod(0o777)
+    folders = [build_ffi.ROOT, position, sysconfig.get_path("platlib")]
     paths = "".join(f"path={os.path.relpath(folder, tmp_path / 'lib')}\n" for folder in folders)
     result = call(put(library, tmp_path / "lib", location=paths))
     assert result.returncode == 0, result.stderr
     assert not ran.exists()
-    assert f"{place} is passed over" in result.stderr
+    assert f"{position} is passed over" in result.stderr
 
 
 def test_the_half_of_another_build_does_not_run(library, ran, call, tmp_path):
@@ -122,7 +122,7 @@ def test_the_only_half_is_of_another_build(library, ran, call, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
 @pytest.mark.parametrize("name", [build_ffi.LOCATION, build_ffi.CALLBACKS_FILE])
-def test_a_file_of_a_stranger_beside_the_library(library, place, ran, call, tmp_path, name):
+def test_a_file_of_a_stranger_beside_the_library(library, position, ran, call, tmp_path, name):
     copy = put(library, tmp_path / "lib")
     if name == build_ffi.LOCATION:
         copy.with_name(name).write_text("path=../place\n")
@@ -134,12 +134,14 @@ def test_a_file_of_a_stranger_beside_the_library(library, place, ran, call, tmp_
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
 @pytest.mark.parametrize("ours", ["lib", "common/lib"])
-def test_a_strangers_folder_below_one_that_all_write_to(library, place, ran, call, tmp_path, ours):
+def test_a_strangers_folder_below_one_that_all_write_to(
+    library, position, ran, call, tmp_path, ours
+):
     """As when a build in /tmp is gone, and a stranger makes a folder of that name."""
     common = tmp_path / "common"
     common.mkdir()
     common.chmod(0o1777)
-    theirs = place.rename(common / "place")
+    theirs = position.rename(common / "place")
     os.chown(theirs, NOBODY, NOBODY)
     folder = tmp_path / ours
     location = f"path={os.path.relpath(theirs, folder)}\norigin={folder}\n"
@@ -149,13 +151,13 @@ def test_a_strangers_folder_below_one_that_all_write_to(library, place, ran, cal
     assert f"{theirs} is passed over: it belongs to user {NOBODY}" in result.stderr
 
 
-def test_a_python_beside_the_library_that_others_can_write(library, place, ran, call, tmp_path):
+def test_a_python_beside_the_library_that_others_can_write(library, position, ran, call, tmp_path):
     """What runs before the package is looked at as the package is."""
     source = tmp_path / "python.c"
     source.write_text(OTHER_HALF.format(path=ran))
-    python = place / "libpython3.11.so"
+    python = position / "libpython3.11.so"
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", python], check=True)
-    place.chmod(0o777)
+    position.chmod(0o777)
     original = library.with_name(build_ffi.LOCATION).read_text()
     paths = [build_ffi.ROOT, sysconfig.get_path("platlib")]
     location = "".join(f"path={os.path.relpath(path, tmp_path / 'lib')}\n" for path in paths)
@@ -163,7 +165,7 @@ def test_a_python_beside_the_library_that_others_can_write(library, place, ran, 
     copy = put(library, tmp_path / "lib", location=location + f"python=../place/{python.name}\n")
     result = call(copy)
     assert not ran.exists()
-    assert f"{place} is passed over: others can write to it" in result.stderr
+    assert f"{position} is passed over: others can write to it" in result.stderr
 
 
 def test_paths_that_are_too_long_are_told(library, call, tmp_path):

@@ -36,18 +36,18 @@ def operation(api, type, inputs, output, code=ResultCode.NO_ERROR, omitted=()):
 )
 def test_ranks_of_input_and_output(api, type, others):
     """api-semantics 15.1: known ranks that differ are refused."""
-    for given, wanted in (((2, 3), (2, 3, 1)), ((2,), (2, 1)), ((0, 0), (0,))):
-        operation(api, type, [(F32, given), *others], (F32, wanted), BAD_DATA)
-    for given, wanted in (((2, 3), (0, 0)), ((), (2,)), ((2, 3), ()), ((2, 3), (4, 5))):
-        operation(api, type, [(F32, given), *others], (F32, wanted))
+    for given, expected in (((2, 3), (2, 3, 1)), ((2,), (2, 1)), ((0, 0), (0,))):
+        operation(api, type, [(F32, given), *others], (F32, expected), BAD_DATA)
+    for given, expected in (((2, 3), (0, 0)), ((), (2,)), ((2, 3), ()), ((2, 3), (4, 5))):
+        operation(api, type, [(F32, given), *others], (F32, expected))
 
 
 def test_dimensions_of_cast(api):
     """api-semantics 15.3: an output that is known in full has those of the input, known or not."""
-    for given, wanted in (((0, 3), (2, 3)), ((0,), (2, 3)), ((2, 0), (2, 3)), ((2,), (3,))):
-        operation(api, O.CAST, [(F32, given)], (I32, wanted), BAD_DATA)
-    for given, wanted in (((), (2, 3)), ((2, 3), (0, 3)), ((2, 3), (4, 0)), ((0, 3), (2, 0))):
-        operation(api, O.CAST, [(F32, given)], (I32, wanted))
+    for given, expected in (((0, 3), (2, 3)), ((0,), (2, 3)), ((2, 0), (2, 3)), ((2,), (3,))):
+        operation(api, O.CAST, [(F32, given)], (I32, expected), BAD_DATA)
+    for given, expected in (((), (2, 3)), ((2, 3), (0, 3)), ((2, 3), (4, 0)), ((0, 3), (2, 0))):
+        operation(api, O.CAST, [(F32, given)], (I32, expected))
     operation(api, O.CAST, [(F32, (0, 3))], (I32, ()))
 
 
@@ -163,8 +163,8 @@ def test_pack_of_rank_1(api):
     operation(api, O.PACK, [scalar, (F32, (2,)), (F32, ())], (F32, (4,)))
     for given in ((2, 3), (2, 3, 4)):
         operation(api, O.PACK, [scalar, *[(F32, given)] * 2], (F32, (2,)))
-    for given, wanted in (((2, 3), (2, 3)), ((2,), (2, 1, 1))):
-        operation(api, O.PACK, [scalar, (F32, given)], (F32, wanted), BAD_DATA)
+    for given, expected in (((2, 3), (2, 3)), ((2,), (2, 1, 1))):
+        operation(api, O.PACK, [scalar, (F32, given)], (F32, expected), BAD_DATA)
     both = [(F32, (2,)), (F32, (2, 3))]
     operation(api, O.PACK, [scalar, *both], (F32, (2,)), BAD_DATA)
 

@@ -174,13 +174,13 @@ def test_scale_of_whole_numbers(api, device, name, position):
         sample.run(api, device, OP_FAILED, saying="declares scale")
 
 
-@pytest.mark.parametrize(("given", "wanted"), [(0.5, 0.25), (0.0, 0.5), (0.5, 0.0), (2.0, 2.0)])
+@pytest.mark.parametrize(("inputs", "goal"), [(0.5, 0.25), (0.0, 0.5), (0.5, 0.0), (2.0, 2.0)])
 @pytest.mark.parametrize("type", [O.REVERSE, O.PACK], ids=["REVERSE", "PACK"])
-def test_whole_numbers_with_scales(api, device, type, given, wanted):
+def test_whole_numbers_with_scales(api, device, type, inputs, goal):
     """api-semantics 16.6: stored values are copied; the result has the scale that it declares."""
     graph = Graph(api)
-    a = graph.operand(I32, (3,), given)
-    b = graph.operand(I32, (3,) if type is O.REVERSE else (2, 3), wanted)
+    a = graph.operand(I32, (3,), inputs)
+    b = graph.operand(I32, (3,) if type is O.REVERSE else (2, 3), goal)
     if type is O.REVERSE:
         graph.operation(type, [a, graph.constant(int32s(0), I32, (1,))], [b])
     else:
@@ -199,9 +199,9 @@ def test_logits_of_more_dimensions(api, device, sizes):
     """api-semantics 16.7: the first batch * classes values are the logits, as in memory."""
     logits = np.linspace(-1, 1, 24, dtype=np.float32)
     results = []
-    for given in ((2, 3), sizes):
+    for inputs in ((2, 3), sizes):
         sample = Sample("RANDOM_MULTINOMIAL")
-        sample.set("logits", logits[: int(np.prod(given))].reshape(given))
+        sample.set("logits", logits[: int(np.prod(inputs))].reshape(inputs))
         sample.set("seeds", np.array([7, 9], "<i4"))
         results.append(sample.run(api, device))
     assert results[0] == results[1]
@@ -211,9 +211,9 @@ def test_logits_of_more_dimensions(api, device, sizes):
 def test_more_seeds_than_two(api, device, sizes):
     """api-semantics 16.7: the first two count."""
     results = []
-    for given in (np.array([7, 9], "<i4"), np.array([7, 9, 11], "<i4").reshape(sizes)):
+    for inputs in (np.array([7, 9], "<i4"), np.array([7, 9, 11], "<i4").reshape(sizes)):
         sample = Sample("RANDOM_MULTINOMIAL")
-        sample.set("seeds", given)
+        sample.set("seeds", inputs)
         results.append(sample.run(api, device))
     assert results[0] == results[1]
 

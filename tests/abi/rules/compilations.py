@@ -144,7 +144,7 @@ def test_models_that_share_a_token(api, tmp_path, name, same_folder):
     api-semantics 3: "Caching as tested"
     """
     devices = pointers(api.devices()[name])
-    for activation, wanted in ((0, [-3, 30]), (1, [0, 30]), (3, [0, 6])):
+    for activation, expected in ((0, [-3, 30]), (1, [0, 30]), (3, [0, 6])):
         model = add_graph(api, activation=activation).finish()
         folder = tmp_path / ("all" if same_folder else str(activation))
         folder.mkdir(exist_ok=True)
@@ -162,7 +162,7 @@ def test_models_that_share_a_token(api, tmp_path, name, same_folder):
                     api.ok("Execution_setInput", execution, index, None, value, 8)
                 api.ok("Execution_setOutput", execution, 0, None, result, 8)
                 api.ok("Execution_compute", execution)
-                assert list(result) == wanted
+                assert list(result) == expected
         assert same_folder or not folder.exists()
 
 
@@ -317,8 +317,8 @@ def test_constants_that_cannot_be_mapped(api, device):
     os.close(descriptor)
     graph = Graph(api)
     a, b, c = (graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(3))
-    place = (memory, (1 << 20) - 8, 8)
-    api.ok("Model_setOperandValueFromMemory", graph.model, b, *place)
+    location = (memory, (1 << 20) - 8, 8)
+    api.ok("Model_setOperandValueFromMemory", graph.model, b, *location)
     graph.operation(OperationType.ADD, [a, b, graph.int32(0)], [c])
     graph.arguments([a], [c])
     name = "Compilation_createForDevices"

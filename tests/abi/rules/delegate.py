@@ -95,7 +95,7 @@ def test_a_graph_of_another_library(api, file, folder, run):
     model = quantized_network(api, weights)
     chosen(api, device, model)
     compilation = compiled(api, device, model, folder)
-    given = memory(api, file, 128, bytes(range(16)))
+    inputs = memory(api, file, 128, bytes(range(16)))
     taken = memory(api, file, 128, b"", PROT_READ | PROT_WRITE)
     burst = api.make("Burst_create", compilation)
     kind = operand_type(T.TENSOR_QUANT8_ASYMM_SIGNED, IMAGE, 0.5, 3)
@@ -107,7 +107,7 @@ def test_a_graph_of_another_library(api, file, folder, run):
         api.ok("Execution_setLoopTimeout", execution, 10**9)
         api.ok("Execution_enableInputAndOutputPadding", execution, True)
         if is_shared:
-            api.ok("Execution_setInputFromMemory", execution, 0, kind, given, 0, 64)
+            api.ok("Execution_setInputFromMemory", execution, 0, kind, inputs, 0, 64)
             api.ok("Execution_setOutputFromMemory", execution, 0, None, taken, 0, 64)
         else:
             buffers = (ctypes.c_int8 * 64)(*range(64)), (ctypes.c_int8 * 64)()

@@ -142,9 +142,9 @@ def test_never_as_a_constant(api, run):
     memory = device_memory(api, (run.compilation, "Input", 0))
     graph = Graph(api)
     index = graph.operand(F32, (2,))
-    for place, saying in (((0, 0), "length is 0"), ((0, 8), "cannot hold constants")):
+    for location, saying in (((0, 0), "length is 0"), ((0, 8), "cannot hold constants")):
         name = "Model_setOperandValueFromMemory"
-        api.refuse(BAD_DATA, name, graph.model, index, memory, *place, saying=saying)
+        api.refuse(BAD_DATA, name, graph.model, index, memory, *location, saying=saying)
 
 
 @pytest.mark.parametrize("name", ["setInputFromMemory", "setOutputFromMemory"])
@@ -157,8 +157,8 @@ def test_only_as_a_whole(api, run, name, padding):
     """
     memory = device_memory(api, (run.compilation, name[3:-10], 0))
     run.ok("enableInputAndOutputPadding", padding)
-    for place in ((0, 8), (0, 4), (8, 0), (4, 4), (0, 16)):
-        run.refuse(BAD_DATA, name, 0, None, memory, *place, saying="both must be 0")
+    for location in ((0, 8), (0, 4), (8, 0), (4, 4), (0, 16)):
+        run.refuse(BAD_DATA, name, 0, None, memory, *location, saying="both must be 0")
     run.ok(name, 0, None, memory, 0, 0)
     run.refuse(BAD_STATE, name, 0, None, memory, 0, 0, saying="set already")
     run.refuse(BAD_STATE, "enableInputAndOutputPadding", padding)

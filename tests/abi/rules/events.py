@@ -109,8 +109,8 @@ def test_failures_come_from_the_event(api, device, counts, length, code):
     for _ in range(3):
         api.refuse(code, "Event_wait", event)
     run.refuse(BAD_STATE, "compute")
-    again = failing_run(api, device, *counts, length)
-    api.free(api.make("Execution_startCompute", again.execution))
+    second = failing_run(api, device, *counts, length)
+    api.free(api.make("Execution_startCompute", second.execution))
 
 
 def test_unmappable_output_comes_from_the_event_or_the_start(api, run):

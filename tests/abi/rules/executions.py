@@ -442,9 +442,9 @@ def test_operands_that_may_be_omitted(api, device, build):
         run.input(index, value)
     results = [run.output(index, 64) for index in range(len(outputs))]
     run.ok("compute")
-    for result, wanted in zip(results, expected, strict=True):
-        if wanted is not None:
-            assert list(memoryview(result.contents).cast("f"))[: len(wanted)] == wanted
+    for result, reference in zip(results, expected, strict=True):
+        if reference is not None:
+            assert list(memoryview(result.contents).cast("f"))[: len(reference)] == reference
 
 
 @pytest.mark.parametrize(
@@ -543,10 +543,10 @@ def test_reused_with_another_result(api, device):
     sizes = int32s(2, 2)
     run.input(1, sizes)
     result = run.output(0, 16)
-    for wanted in ([2, 2], [1, 4], [4, 1]):
-        sizes[:] = wanted
+    for reference in ([2, 2], [1, 4], [4, 1]):
+        sizes[:] = reference
         run.ok("compute")
-        assert dimensions(run) == wanted
+        assert dimensions(run) == reference
         assert result.floats() == [1, 2, 3, 4]
         sizes[:] = [3, 3]
         run.refuse(OP_FAILED, "compute")

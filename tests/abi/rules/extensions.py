@@ -28,10 +28,10 @@ def graph(api):
 
 def extension_type(graph, kind, code, name=NAME):
     """The number of a type in this process; kind: "Operand" or "Operation"."""
-    found = ctypes.c_int32()
+    actual = ctypes.c_int32()
     function = f"Model_getExtension{kind}Type"
-    graph.api.ok(function, graph.model, name, code, found)
-    return found.value
+    graph.api.ok(function, graph.model, name, code, actual)
+    return actual.value
 
 
 def octets(*values):
@@ -178,9 +178,9 @@ def test_supported_operations(api, graph, painter):
     compilation = api.make("Compilation_create", model)
     api.ok("Compilation_finish", compilation)
     execution = api.make("Execution_create", compilation)
-    given = [octets(*[255] * 6), octets(*[0] * 6), (ctypes.c_float * 2)(-1, 2)]
+    inputs = [octets(*[255] * 6), octets(*[0] * 6), (ctypes.c_float * 2)(-1, 2)]
     results = [octets(*[0] * 6), (ctypes.c_float * 2)()]
-    for index, value in enumerate(given):
+    for index, value in enumerate(inputs):
         api.ok("Execution_setInput", execution, index, None, value, ctypes.sizeof(value))
     for index, value in enumerate(results):
         api.ok("Execution_setOutput", execution, index, None, value, ctypes.sizeof(value))

@@ -44,9 +44,9 @@ class Parameter:
         self.type = c_type(declaration)
         self.is_pointer = build_ffi.is_pointer(declaration)
         text = build_ffi.to_c(declaration)
-        found = re.fullmatch(r"(const )?ANeuralNetworks(\w+) (\*.*?)\w+", text)
-        kind = found[2] if found and found[2] in KINDS else None
-        stars = found[3] if found else ""
+        result = re.fullmatch(r"(const )?ANeuralNetworks(\w+) (\*.*?)\w+", text)
+        kind = result[2] if result and result[2] in KINDS else None
+        stars = result[3] if result else ""
         self.handle = kind if stars == "*" else None
         """Kind of a parameter that is a handle."""
         self.list_of = kind if stars == "* const *" else None

@@ -105,8 +105,8 @@ def test_constants(api, buffers, device):
     graph = Graph(api)
     a, b, c = (graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(3))
     name = "Model_setOperandValueFromMemory"
-    for place in ((12, 8), (16, 8), (2**64 - 8, 8)):
-        api.refuse(BAD_DATA, name, graph.model, b, memory, *place, saying="region")
+    for location in ((12, 8), (16, 8), (2**64 - 8, 8)):
+        api.refuse(BAD_DATA, name, graph.model, b, memory, *location, saying="region")
     api.ok(name, graph.model, b, memory, 4, 8)
     graph.operation(O.ADD, [a, b, graph.int32(0)], [c])
     graph.arguments([a], [c])
@@ -124,8 +124,8 @@ def test_regions(api, buffers, run):
     """
     memory = api.make(CREATE, buffers.make(24))
     for name in ("setInputFromMemory", "setOutputFromMemory"):
-        for place in ((0, 0), (17, 8), (24, 8), (2**64 - 8, 8)):
-            run.refuse(BAD_DATA, name, 0, None, memory, *place, saying="region")
+        for location in ((0, 0), (17, 8), (24, 8), (2**64 - 8, 8)):
+            run.refuse(BAD_DATA, name, 0, None, memory, *location, saying="region")
         run.ok(name, 0, None, memory, 16, 8)
 
 
@@ -177,13 +177,13 @@ def test_other_formats(api, buffers, run):
     graph = Graph(api)
     index = graph.operand(T.TENSOR_FLOAT32, (2,))
     name = "Model_setOperandValueFromMemory"
-    for place, saying in (((0, 0), "length is 0"), ((0, 8), "cannot hold constants")):
-        api.refuse(BAD_DATA, name, graph.model, index, memory, *place, saying=saying)
+    for location, saying in (((0, 0), "length is 0"), ((0, 8), "cannot hold constants")):
+        api.refuse(BAD_DATA, name, graph.model, index, memory, *location, saying=saying)
     for role in ("Input", "Output"):
         run.another()
-        for place in ((0, 8), (8, 0), (0, 4)):
+        for location in ((0, 8), (8, 0), (0, 4)):
             name = f"set{role}FromMemory"
-            run.refuse(BAD_DATA, name, 0, None, memory, *place, saying="as a whole")
+            run.refuse(BAD_DATA, name, 0, None, memory, *location, saying="as a whole")
         run.ok(f"set{role}FromMemory", 0, None, memory, 0, 0)
         run.input(1, floats(1, 2))
         if role == "Input":

@@ -72,8 +72,8 @@ def test_file_that_is_too_short(api, file, run):
     api-semantics 8: "It is mapped lazily: failure shows as UNMAPPABLE"
     """
     memory = api.make("Memory_createFromFd", 1 << 20, READ | WRITE, file(8), 0)
-    place = (memory, (1 << 20) - 8, 8)
-    run.ok("setInputFromMemory", 0, None, *place)
+    location = (memory, (1 << 20) - 8, 8)
+    run.ok("setInputFromMemory", 0, None, *location)
     run.input(1, floats(1, 2))
     result = run.output(0, 8)
     run.refuse(UNMAPPABLE, "compute")
@@ -83,7 +83,7 @@ def test_file_that_is_too_short(api, file, run):
     run.another()
     run.input(0, floats(1, 2))
     run.input(1, floats(1, 2))
-    run.ok("setOutputFromMemory", 0, None, *place)
+    run.ok("setOutputFromMemory", 0, None, *location)
     run.refuse(UNMAPPABLE, "compute")
 
 
@@ -116,8 +116,8 @@ def test_descriptor_for_reading_only(api, run):
 def test_memory_without_a_size(api, file, run):
     """api-semantics 8: "Zero size: fails later"."""
     memory = api.make("Memory_createFromFd", 0, READ, file(8), 0)
-    for place in ((0, 0), (0, 8), (1, 0)):
-        run.refuse(BAD_DATA, "setInputFromMemory", 0, None, memory, *place)
+    for location in ((0, 0), (0, 8), (1, 0)):
+        run.refuse(BAD_DATA, "setInputFromMemory", 0, None, memory, *location)
 
 
 def test_nothing_is_left_behind(api, device, file):

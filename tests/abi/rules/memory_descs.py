@@ -110,8 +110,8 @@ def test_a_role_is_given_once(api, desc, run, role):
     add_role(api, desc, run.compilation, role)
     refuse_role(api, BAD_DATA, desc, run.compilation, role, 0, saying="already")
     add_role(api, api.make("MemoryDesc_create"), run.compilation, role)
-    again = Run(api, api.devices()["nnapi-cpu"], add_graph(api).finish())
-    add_role(api, desc, again.compilation, role)
+    repeated = Run(api, api.devices()["nnapi-cpu"], add_graph(api).finish())
+    add_role(api, desc, repeated.compilation, role)
 
 
 def test_all_roles_of_a_model(api, desc, run):

@@ -89,9 +89,9 @@ def test_once_for_a_compilation(api, device):
         buffer = floats(1, 2)
         run.ok("setInput", 0, None, buffer, 8)
         run.ok("setOutput", 0, None, buffer, 8)
-        for wanted in ([2, 1], [1, 2], [2, 1]):
+        for reference in ([2, 1], [1, 2], [2, 1]):
             said += compute(run, "compute")
-            assert list(buffer) == wanted
+            assert list(buffer) == reference
     assert said.count(WARNING) == 1
 
 

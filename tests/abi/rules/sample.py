@@ -33,14 +33,14 @@ class Sample:
         self.use = use or use_of(name, operands)
         positions = [self.use.names.index(operand) for operand in operands]
         for seed in range(50):
-            found = example(self.use, np.random.default_rng(seed))
-            if not any(found.inputs[position].is_omitted for position in positions):
+            actual = example(self.use, np.random.default_rng(seed))
+            if not any(actual.inputs[position].is_omitted for position in positions):
                 break
         else:
             raise AssertionError(f"every example omits one of {operands}")
-        self.inputs = [self._details(value) for value in found.inputs]
-        self.values = [None if value.is_omitted else value.array for value in found.inputs]
-        self.outputs = [self._details(value) for value in found.outputs]
+        self.inputs = [self._details(value) for value in actual.inputs]
+        self.values = [None if value.is_omitted else value.array for value in actual.inputs]
+        self.outputs = [self._details(value) for value in actual.outputs]
 
     def _details(self, value):
         it = value.operand

@@ -75,5 +75,5 @@ if __name__ == "__main__":
     try:
         run(build(), nnapi_shim.devices())
     except NnapiError as error:
-        print(error.code.name, error.message, [place.kind for place in error.places])
+        print(error.code.name, error.message, [location.kind for location in error.places])
         raise

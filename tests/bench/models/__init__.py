@@ -30,13 +30,13 @@ def network(name: str, size: int | None = None, width: float = 1.0) -> tuple[Net
 
 
 def quantized(
-    name: str, found: Network, model: Model, size: int | None = None
+    name: str, result: Network, model: Model, size: int | None = None
 ) -> tuple[Network, Model]:
     """One in int8, with the ranges of the same in float32, which `network` gave."""
-    return _built(name, size, Network(calibrated(found, model), found.width))
+    return _built(name, size, Network(calibrated(result, model), result.width))
 
 
-def _built(name: str, size: int | None, found: Network) -> tuple[Network, Model]:
+def _built(name: str, size: int | None, result: Network) -> tuple[Network, Model]:
     build = import_module(f"tests.bench.models.{name}").build
-    outputs = build(found) if size is None else build(found, size)
-    return found, found.finish(*outputs)
+    outputs = build(result) if size is None else build(result, size)
+    return result, result.finish(*outputs)

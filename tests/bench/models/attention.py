@@ -49,5 +49,5 @@ def attention(n: Network, x: Operand, heads: int) -> Operand:
         for _ in range(3)
     )
     weights = n.softmax(n.mul_number(n.matmul(query, key, adj_y=True), each**-0.5))
-    found = n.transpose(n.matmul(weights, value), (0, 2, 1, 3))
-    return n.dense(n.reshape(found, (1, steps, depth)), depth)
+    result = n.transpose(n.matmul(weights, value), (0, 2, 1, 3))
+    return n.dense(n.reshape(result, (1, steps, depth)), depth)

@@ -306,11 +306,11 @@ def calibrated(network: Network, model: Model) -> Ranges:
     highs = np.zeros(len(network.activations))
     compilation = model.compile("nnapi-cpu")
     for _ in range(SAMPLES):
-        found = compilation.intermediates(*random_inputs(model, generator))
-        for place, operand in enumerate(network.activations):
-            value = found[operand]
-            lows[place] = min(lows[place], float(value.min()))
-            highs[place] = max(highs[place], float(value.max()))
+        result = compilation.intermediates(*random_inputs(model, generator))
+        for location, operand in enumerate(network.activations):
+            value = result[operand]
+            lows[location] = min(lows[location], float(value.min()))
+            highs[location] = max(highs[location], float(value.max()))
     changed = True
     while changed:
         changed = False
@@ -328,15 +328,15 @@ WORDS = 1000
 
 def random_inputs(model: Model, generator: np.random.Generator) -> list[Array]:
     """An input of each operand that is one: pictures and the like, from -1 to 1."""
-    found = []
+    result = []
     for operand in model.graph.input_operands:
         shape = tuple(int(size) for size in operand.dimensions)
         if operand.type.name == "TENSOR_INT32":
-            found.append(generator.integers(0, WORDS, shape, np.int32))
+            result.append(generator.integers(0, WORDS, shape, np.int32))
             continue
         numbers = generator.uniform(-1, 1, shape).astype(np.float32)
         if operand.type.name == INT8:
             whole = np.rint(numbers / np.float32(operand.scale)) + operand.zero_point
             numbers = np.clip(whole, -128, 127).astype(np.int8)
-        found.append(numbers)
-    return found
+        result.append(numbers)
+    return result

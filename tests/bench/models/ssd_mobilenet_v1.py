@@ -23,7 +23,7 @@ def build(n: Network, size: int = 300) -> tuple[Operand, ...]:
     boxes, scores = [], []
     for feature, anchors in zip(features, ANCHORS, strict=True):
         count = anchors * feature.dimensions[1] * feature.dimensions[2]
-        for depth, found in ((4, boxes), (CLASSES, scores)):
+        for depth, result in ((4, boxes), (CLASSES, scores)):
             head = n.conv(feature, anchors * depth, has_normalisation=False, is_exact=True)
-            found.append(n.reshape(head, (1, count, depth)))
+            result.append(n.reshape(head, (1, count, depth)))
     return n.concat(boxes, 1), n.logistic(n.concat(scores, 1))

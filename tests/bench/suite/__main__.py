@@ -34,11 +34,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md")
     parser.add_argument("--from", dest="earlier", nargs="+", type=Path, metavar="FILE", default=[])
-    given = parser.parse_args()
-    content = _earlier(given.earlier) if given.earlier else _measured(given.json)
+    inputs = parser.parse_args()
+    content = _earlier(inputs.earlier) if inputs.earlier else _measured(inputs.json)
     models = [read(model) for model in content["models"]]
     print("\n".join(page.summary(models)))
-    if given.page:
+    if inputs.page:
         threads = sorted({times.threads for model in models for times in model.times})
         picture.picture(models, threads, PAGE.parent / PICTURE)
         started = content.get("program")
@@ -50,8 +50,8 @@ def _earlier(files: list[Path]) -> dict[str, Any]:
     models = {model["name"]: model for content in contents for model in content["models"]}
     together = {key: value for content in contents for key, value in content.items()}
     if len(contents) > 1:
-        told = [together["about"].get("clock"), f"put together of {len(contents)} runs"]
-        together["about"]["clock"] = "; ".join(filter(None, told))
+        messages = [together["about"].get("clock"), f"put together of {len(contents)} runs"]
+        together["about"]["clock"] = "; ".join(filter(None, messages))
     return {**together, "models": list(models.values())}
 
 
@@ -69,10 +69,10 @@ def _measured(target: Path | None) -> dict[str, Any]:
         sys.exit(f"bench-models: ROUNDS is {os.environ['ROUNDS']!r}; it is one number")
     if not TRAINED.exists():
         print("the trained models, ../shared/models, are not here: without them", flush=True)
-    wanted = [part for part in os.environ.get("MODELS", "").split(",") if part]
-    chosen = [n for n in names() if not wanted or any(part in n for part in wanted)]
+    expected = [part for part in os.environ.get("MODELS", "").split(",") if part]
+    chosen = [n for n in names() if not expected or any(part in n for part in expected)]
     if not chosen:
-        sys.exit(f"bench-models: no model has {' or '.join(wanted)} in its name: {names()}")
+        sys.exit(f"bench-models: no model has {' or '.join(expected)} in its name: {names()}")
     limit = tier.wanted()
     variables = tier.environment(limit)
     runtimes = tier.held_runtimes([OURS, *_peers()], variables)
@@ -86,12 +86,12 @@ def _measured(target: Path | None) -> dict[str, Any]:
         content["program"] = {**asdict(program), "allowed": program.allowed}
     for at, contestant in enumerate(contestants(chosen, _tell)):
         name = f"[{at + 1}/{len(chosen)}] {contestant.name}"
-        found = figures(
+        result = figures(
             contestant, race(contestant, threads, rounds, runtimes, name, _tell, variables)
         )
         _tell("")
-        _show(name, found, threads, runtimes)
-        content["models"].append(plain(found))
+        _show(name, result, threads, runtimes)
+        content["models"].append(plain(result))
         if target is not None:  # each time: what is measured stays when this is stopped
             target.write_text(json.dumps(content, indent=1))
     print(f"{len(chosen)} models in {time.monotonic() - began:.0f} s")
@@ -100,16 +100,16 @@ def _measured(target: Path | None) -> dict[str, Any]:
 
 def _peers() -> list[str]:
     """Those that are installed, of those that are wanted."""
-    found = []
+    result = []
     for name in (os.environ.get("PEERS") or ",".join(RUNTIMES)).split(","):
         if name not in RUNTIMES:
             sys.exit(f"bench-models: PEERS has {name!r}; allowed are {', '.join(RUNTIMES)}")
         try:
             import_module(RUNTIMES[name].module)
-            found.append(name)
+            result.append(name)
         except ImportError:
             print(f"{name} is not installed: without it")
-    return found
+    return result
 
 
 def _tell(text: str) -> None:
@@ -118,20 +118,20 @@ def _tell(text: str) -> None:
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def _show(name: str, found: Figures, threads: list[int], runtimes: list[str]) -> None:
+def _show(name: str, result: Figures, threads: list[int], runtimes: list[str]) -> None:
     for number in threads:
         parts = []
         for runtime in runtimes:
-            times = found.of(runtime, number)
+            times = result.of(runtime, number)
             parts.append(f"{runtime} {1e3 * times.minimum:.4g}" if times else f"{runtime} -")
-        ratio = found.ratio(number)
-        told = (
+        ratio = result.ratio(number)
+        messages = (
             f"; ratio {ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f}), of the least "
             f"{ratio.of_minima:.2f}"
             if ratio
             else ""
         )
-        print(f"{name}, threads: {number}: least ms {', '.join(parts)}{told}", flush=True)
+        print(f"{name}, threads: {number}: least ms {', '.join(parts)}{messages}", flush=True)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ def start(rounds: int) -> Start | None:
         return None
     with np.load(TRAINED / f"{MODEL}.npz") as cases:
         cases["in0_0"].tofile(MADE / "input.bin")
-    found = [_once([str(program), str(MADE / "input.bin")]) for _ in range(rounds)]
-    wall, cpu, peak = (min(values) for values in zip(*found, strict=True))
+    actual = [_once([str(program), str(MADE / "input.bin")]) for _ in range(rounds)]
+    wall, cpu, peak = (min(values) for values in zip(*actual, strict=True))
     return Start(wall, cpu, int(peak), _needed(model.graph))
 
 
@@ -78,8 +78,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def _once(command: list[str]) -> tuple[float, ...]:
     environment = {"LD_LIBRARY_PATH": str(LIBRARIES), "DEBUG_NN_ENABLED_DEVICES": "nnapi-cpu"}
     watched = [sys.executable, "-I", "-S", "-c", _WATCHED, *command]
-    told = subprocess.run(watched, env=environment, capture_output=True, text=True, check=True)
-    return tuple(map(float, told.stdout.split()))
+    messages = subprocess.run(watched, env=environment, capture_output=True, text=True, check=True)
+    return tuple(map(float, messages.stdout.split()))
 
 
 def _needed(graph: GraphView) -> int:

@@ -56,7 +56,7 @@ def _trained(name: str) -> Contestant:
     path = TRAINED / f"{name}.tflite"
     with np.load(TRAINED / f"{name}.npz") as cases:
         count = sum(key.startswith("in0_") for key in cases.files)
-        inputs = [cases[f"in0_{place}"] for place in range(count)]
+        inputs = [cases[f"in0_{location}"] for location in range(count)]
     model = nnapi_shim.load(path)
     types = {operand.type.name for operand in model.graph.operands}
     kind = "int8" if any("QUANT8" in type for type in types) else "float32"
@@ -70,16 +70,16 @@ def _made(name: str, tell: Callable[[str], None]) -> Contestant:
     files = {suffix: MADE / f"{name}{suffix}" for suffix in (".tflite", ".onnx")}
     if not stamp.exists() or stamp.read_text() != _sources():
         tell(f"making {name}")
-        found, model = models.network(base)
+        result, model = models.network(base)
         if kind == "int8":
-            _, model = models.quantized(base, found, model)
+            _, model = models.quantized(base, result, model)
         model.save(files[".tflite"], overwrite=True)
         unsigned.save(model, files[".onnx"])
         stamp.write_text(_sources())
     model = nnapi_shim.load(files[".tflite"])
     every = random_inputs(model, np.random.default_rng(SEED))
     carried = {state.input for state in model.carried}
-    inputs = [array for place, array in enumerate(every) if place not in carried]
+    inputs = [array for location, array in enumerate(every) if location not in carried]
     return Contestant(name, kind, False, dict(files), inputs, _with_states(model, inputs))
 
 
@@ -87,7 +87,7 @@ def _with_states(model: Model, inputs: list[Any]) -> list[Any]:
     states = {state.input: state.initial for state in model.carried}
     rest = iter(inputs)
     count = len(inputs) + len(states)
-    return [states[place] if place in states else next(rest) for place in range(count)]
+    return [states[location] if location in states else next(rest) for location in range(count)]
 
 
 def _exported(model: Model, path: Path) -> Path | str:

@@ -70,8 +70,8 @@ class Figures:
 
     def of(self, runtime: str, threads: int) -> Times | None:
         """The times of a runtime."""
-        wanted = (runtime, threads)
-        return next((t for t in self.times if (t.runtime, t.threads) == wanted), None)
+        expected = (runtime, threads)
+        return next((t for t in self.times if (t.runtime, t.threads) == expected), None)
 
     def ratio(self, threads: int) -> Ratio | None:
         """The ratio with so many threads."""
@@ -136,16 +136,16 @@ def _compared(own: Sequence[Any], other: Sequence[Any]) -> tuple[float | None, s
     rest = list(other)
     largest, same, count = 0.0, 0, 0
     for array in own:
-        at = next((n for n, found in enumerate(rest) if found.size == array.size), None)
+        at = next((n for n, actual in enumerate(rest) if actual.size == array.size), None)
         if at is None:
             return None, ""
-        found = rest.pop(at).reshape(array.shape)
+        actual = rest.pop(at).reshape(array.shape)
         if array.size == 0:
             continue
-        apart = np.abs(found.astype(np.float64) - array.astype(np.float64))
+        apart = np.abs(actual.astype(np.float64) - array.astype(np.float64))
         largest = max(largest, float(apart.max()))
         if array.ndim > 1 and array.shape[-1] > 4:
-            equal = found.argmax(-1) == array.argmax(-1)
+            equal = actual.argmax(-1) == array.argmax(-1)
             same, count = same + int(equal.sum()), count + equal.size
     return largest, f"{same}/{count}" if count else ""
 
@@ -155,9 +155,9 @@ def geometric_mean(values: Sequence[float]) -> float:
     return exp(sum(map(log, values)) / len(values))
 
 
-def plain(found: Figures) -> dict[str, Any]:
+def plain(actual: Figures) -> dict[str, Any]:
     """For JSON."""
-    return asdict(found)
+    return asdict(actual)
 
 
 def read(content: dict[str, Any]) -> Figures:

@@ -21,7 +21,7 @@ def goals(
 
 def _rows(models: Sequence[Figures], threads: Sequence[int]) -> Iterator[tuple[str, ...]]:
     for number in threads:
-        ratios = [found.median for model in models if (found := model.ratio(number))]
+        ratios = [actual.median for model in models if (actual := model.ratio(number))]
         if not ratios:
             continue
         mean = geometric_mean(ratios)

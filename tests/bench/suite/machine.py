@@ -18,7 +18,7 @@ def about(runtimes: Sequence[str], limit: str) -> dict[str, str]:
     """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
-    found = {
+    result = {
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "processor": f"{model}, {len(os.sched_getaffinity(0))} processors",
         "tier": f"{limit} (all runtimes)" if limit else library.processor_tiers()[0],
@@ -26,5 +26,5 @@ def about(runtimes: Sequence[str], limit: str) -> dict[str, str]:
     }
     for name in runtimes:
         if name in RUNTIMES:
-            found[name] = installed_version(RUNTIMES[name].package) or ""
-    return found
+            result[name] = installed_version(RUNTIMES[name].package) or ""
+    return result

@@ -65,7 +65,7 @@ def summary(models: Sequence[Figures]) -> list[str]:
     }
     for number in threads:
         for name, group in groups.items():
-            ratios = [found.median for model in group if (found := model.ratio(number))]
+            ratios = [actual.median for model in group if (actual := model.ratio(number))]
             if ratios:
                 fastest = sum(ratio <= 1 for ratio in ratios)
                 lines.append(
@@ -82,12 +82,12 @@ def _times(models: Sequence[Figures], threads: int) -> list[str]:
     for model in models:
         ratio = model.ratio(threads)
         cells = [_time(model.of(runtime, threads)) for runtime in (OURS, *TITLES)]
-        told = ("\u2013", "") if ratio is None else (
+        messages = ("\u2013", "") if ratio is None else (
             f"{'**' if ratio.median <= 1 else ''}{ratio.median:.2f}"
             f"{'**' if ratio.median <= 1 else ''}",
             f"{ratio.low:.2f} to {ratio.high:.2f}",
         )  # fmt: skip
-        lines.append(f"| {model.name} | {' | '.join((*cells, *told))} |")
+        lines.append(f"| {model.name} | {' | '.join((*cells, *messages))} |")
     return [*lines, ""]
 
 
@@ -126,8 +126,8 @@ def _nearness(models: Sequence[Figures]) -> list[str]:
     for model in models:
         cells = []
         for runtime, threads in ((OURS, 2), *((name, 1) for name in TITLES)):
-            found = [n for n in model.nearness if (n.runtime, n.threads) == (runtime, threads)]
-            near = found[0] if found else None
+            actual = [n for n in model.nearness if (n.runtime, n.threads) == (runtime, threads)]
+            near = actual[0] if actual else None
             if near is None:
                 cells.append("\u2013")
             elif near.largest is None:

@@ -20,22 +20,22 @@ def picture(models: Sequence[Figures], threads: Sequence[int], path: Path) -> No
 
 
 @styled
-def _drawn(given: tuple[Sequence[Figures], Sequence[int]]) -> "Figure":
-    models, threads = given
+def _drawn(inputs: tuple[Sequence[Figures], Sequence[int]]) -> "Figure":
+    models, threads = inputs
     figure = figure_of(7.6, 1.2 + 0.2 * len(models), "Time of a run / that of the fastest peer")
     axes: Any = figure.subplots()
     places = range(len(models))
     for at, number in enumerate(threads):
         style = {"color": COLOURS[at], "marker": MARKERS[at]}
         height = (at - (len(threads) - 1) / 2) * 0.3
-        for place, model in enumerate(models):
+        for location, model in enumerate(models):
             ratio = model.ratio(number)
             if ratio is None:
                 continue
             axes.plot(
-                [ratio.low, ratio.high], [place + height] * 2, color=style["color"], alpha=0.5
+                [ratio.low, ratio.high], [location + height] * 2, color=style["color"], alpha=0.5
             )
-            axes.plot([ratio.median], [place + height], markersize=4.5, linestyle="", **style)
+            axes.plot([ratio.median], [location + height], markersize=4.5, linestyle="", **style)
         axes.plot([], [], linestyle="", label=f"threads: {number}", **style)
     axes.axvline(1.0, color=GREY, linewidth=1.2)
     axes.axvline(0.8, color=GREY, linewidth=0.8, linestyle="--")

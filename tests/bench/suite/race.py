@@ -117,7 +117,7 @@ def race(
     tell: receives a line of progress that begins with the title. variables: more of the environment
     of each process.
     """
-    found = Race({}, {}, {}, {})
+    actual = Race({}, {}, {}, {})
     processes: dict[Entrant, _Process] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -125,34 +125,34 @@ def race(
         try:
             for entrant in (Entrant(runtime, n) for n in threads for runtime in runtimes):
                 tell(f"{title}: starting {entrant.runtime}, threads: {entrant.threads}")
-                _start(contestant, entrant, folder, found, processes, variables)
+                _start(contestant, entrant, folder, actual, processes, variables)
             turns: dict[Entrant, tuple[int, int]] = {}
             for at in range(rounds):
                 tell(f"{title}: round {at + 1} of {rounds}")
                 for entrant, process in list(processes.items()):
                     try:
-                        _turn(entrant, process, turns, found)
+                        _turn(entrant, process, turns, actual)
                     except (EOFError, BrokenPipeError):
-                        found.failed[entrant] = process.why()
-                        found.samples.pop(entrant, None)
+                        actual.failed[entrant] = process.why()
+                        actual.samples.pop(entrant, None)
                         processes.pop(entrant).end()
         finally:
             for process in processes.values():
                 process.end()
-    return found
+    return actual
 
 
 def _write(folder: Path, contestant: Contestant) -> None:
     for kind, arrays in (("input", contestant.inputs), ("all", contestant.all_inputs)):
-        for place, array in enumerate(arrays):
-            np.save(folder / f"{kind}_{place}.npy", array)
+        for location, array in enumerate(arrays):
+            np.save(folder / f"{kind}_{location}.npy", array)
 
 
 def _start(
     contestant: Contestant,
     entrant: Entrant,
     folder: Path,
-    found: Race,
+    actual: Race,
     processes: dict[Entrant, _Process],
     variables: Mapping[str, str],
 ) -> None:
@@ -160,32 +160,32 @@ def _start(
     for suffix in suffixes:  # a runtime that reads several kinds of files may like the other better
         model = contestant.files[suffix]
         if isinstance(model, str):
-            found.failed[entrant] = f"no {suffix} of it: {model}"
+            actual.failed[entrant] = f"no {suffix} of it: {model}"
             continue
         process = _Process(entrant, model, folder, variables)
         try:
             cost = process.answer()
             break
         except EOFError:
-            found.failed.setdefault(entrant, process.why())
+            actual.failed.setdefault(entrant, process.why())
             process.end()
     else:
         return
-    found.failed.pop(entrant, None)
+    actual.failed.pop(entrant, None)
     processes[entrant] = process
-    found.starts[entrant] = Start(
+    actual.starts[entrant] = Start(
         (cost["at"] - process.began) / 1e9, cost["cpu"] / 1e9, cost["peak"]
     )
     prefix = f"{entrant.runtime}_{entrant.threads}"
     count = len(list(folder.glob(f"{prefix}_*.npy")))
-    found.outputs[entrant] = [np.load(folder / f"{prefix}_{at}.npy") for at in range(count)]
+    actual.outputs[entrant] = [np.load(folder / f"{prefix}_{at}.npy") for at in range(count)]
 
 
 def _turn(
     entrant: Entrant,
     process: _Process,
     turns: dict[Entrant, tuple[int, int]],
-    found: Race,
+    actual: Race,
 ) -> None:
     """One entrant's runs of a round; its first turn finds out how many those are."""
     time.sleep(PAUSE)
@@ -196,4 +196,4 @@ def _turn(
         turns[entrant] = calls, count
     calls, count = turns[entrant]
     samples = [nanoseconds / 1e9 for nanoseconds in process.ask(f"run {calls} {count}")]
-    found.samples.setdefault(entrant, []).append(samples)
+    actual.samples.setdefault(entrant, []).append(samples)

@@ -36,9 +36,9 @@ def started(runtime: str, path: str, threads: int, folder: str) -> tuple[Any, An
     def chosen(count: int) -> Sequence[Any]:
         return arrays if len(arrays) == count else loaded(folder, "all")
 
-    found = ready(runtime, path, chosen, threads)
-    found.run()
-    return found.outputs(), lambda: found.run
+    result = ready(runtime, path, chosen, threads)
+    result.run()
+    return result.outputs(), lambda: result.run
 
 
 def loaded(folder: str, name: str) -> list[Any]:
@@ -46,7 +46,7 @@ def loaded(folder: str, name: str) -> list[Any]:
     import numpy as np
 
     count = len(list(Path(folder).glob(f"{name}_*.npy")))
-    return [np.load(Path(folder, f"{name}_{place}.npy")) for place in range(count)]
+    return [np.load(Path(folder, f"{name}_{location}.npy")) for location in range(count)]
 
 
 def in_c(model: Any, compilation: Any, arrays: Sequence[Any]) -> Callable[[], object]:
@@ -70,13 +70,13 @@ def in_c(model: Any, compilation: Any, arrays: Sequence[Any]) -> Callable[[], ob
 def timed(call: Callable[[], object], calls: int, samples: int) -> list[float]:
     """How long a call takes: of each sample the mean."""
     clock = time.process_time_ns if os.environ.get("CLOCK") == "cpu" else time.perf_counter_ns
-    found = []
+    result = []
     for _ in range(samples):
         began = clock()
         for _ in repeat(None, calls):
             call()
-        found.append((clock() - began) / calls)
-    return found
+        result.append((clock() - began) / calls)
+    return result
 
 
 def peak() -> int:
@@ -90,13 +90,13 @@ def main() -> None:
     import numpy as np
 
     runtime, path, threads, folder = sys.argv[1:]
-    outputs, again = started(runtime, path, int(threads), folder)
+    outputs, second = started(runtime, path, int(threads), folder)
     at = time.monotonic_ns()
     used = resource.getrusage(resource.RUSAGE_SELF)
     cost = {"at": at, "cpu": (used.ru_utime + used.ru_stime) * 1e9, "peak": peak()}
-    for place, array in enumerate(outputs):
-        np.save(Path(folder, f"{runtime}_{threads}_{place}.npy"), array)
-    call = again()
+    for location, array in enumerate(outputs):
+        np.save(Path(folder, f"{runtime}_{threads}_{location}.npy"), array)
+    call = second()
     gc.collect()
     gc.disable()
     print(json.dumps(cost), flush=True)

@@ -65,18 +65,20 @@ def results(
     misaligned: int = 1,
 ) -> tuple[Any, Any]:
     """The outputs of nnapi-cpu and of nnapi-reference. dynamic, misaligned: see Single."""
-    (wanted,) = single.execute(
+    (expected,) = single.execute(
         ReferenceDevice(), type, inputs, [output], CONSTANT, first_is=INPUT,
         buffer_bytes=BUFFER_BYTES,
     )  # fmt: skip
-    result = Single(CpuDevice(), type, inputs, output, wanted.shape, dynamic, misaligned).checked()
-    return result, wanted
+    result = Single(
+        CpuDevice(), type, inputs, output, expected.shape, dynamic, misaligned
+    ).checked()
+    return result, expected
 
 
 def same(type: OperationType, inputs: Sequence[Any], output: Value, **how: Any) -> Any:
     """The output of nnapi-cpu, which has to equal that of nnapi-reference. how: see results."""
-    result, wanted = results(type, inputs, output, **how)
-    np.testing.assert_array_equal(result, wanted)
+    result, expected = results(type, inputs, output, **how)
+    np.testing.assert_array_equal(result, expected)
     return result
 
 
@@ -93,24 +95,24 @@ def close(
     allows: integers are equal, float32 is within RELATIVE or `relative`, float16 is rounded alike
     or within `relative`. dynamic, misaligned: see results.
     """
-    result, wanted = results(type, inputs, output, dynamic, misaligned)
+    result, expected = results(type, inputs, output, dynamic, misaligned)
     if result.dtype.kind != "f":
-        np.testing.assert_array_equal(result, wanted)
+        np.testing.assert_array_equal(result, expected)
     elif result.dtype == np.float16 and relative is None:
-        np.testing.assert_allclose(result, wanted, rtol=2**-10, atol=max(absolute, 6e-8))
-        is_alike = np.isclose(result, wanted, rtol=0, atol=absolute, equal_nan=True)
+        np.testing.assert_allclose(result, expected, rtol=2**-10, atol=max(absolute, 6e-8))
+        is_alike = np.isclose(result, expected, rtol=0, atol=absolute, equal_nan=True)
         assert is_alike.mean() >= 1 - ROUNDED_OTHERWISE, "rounded otherwise"
     else:
         relative = RELATIVE if relative is None else relative
-        np.testing.assert_allclose(result, wanted, rtol=relative, atol=absolute)
+        np.testing.assert_allclose(result, expected, rtol=relative, atol=absolute)
     return result
 
 
 def same_outputs(type: OperationType, inputs: list[Any], outputs: list[Value]) -> list[Any]:
     """The outputs of nnapi-cpu, which have to equal those of nnapi-reference."""
     result = single.execute(CpuDevice(), type, inputs, outputs)
-    wanted = single.execute(ReferenceDevice(), type, inputs, outputs)
-    for ours, theirs in zip(result, wanted, strict=True):
+    expected = single.execute(ReferenceDevice(), type, inputs, outputs)
+    for ours, theirs in zip(result, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     return result
 

@@ -78,9 +78,9 @@ def run(sample: Example, constants: bool, at_end: bool) -> str:
         memory = Guarded(value.array.tobytes(), at_end)
         kept.append(memory)
         if constants:
-            place = DataLocation(len(pools), 0, memory.size)
+            position = DataLocation(len(pools), 0, memory.size)
             pools.append(memory)
-            operand = value.operand._replace(lifetime=L.CONSTANT_REFERENCE, location=place)
+            operand = value.operand._replace(lifetime=L.CONSTANT_REFERENCE, location=position)
         else:
             inputs.append((len(operands), memory, value.array.shape))
             operand = value.operand._replace(lifetime=L.SUBGRAPH_INPUT)
@@ -151,10 +151,10 @@ def samples(use: Use) -> Iterator[Example]:
 
 def main() -> None:
     """Run the uses of the operations named, or of all."""
-    wanted = set(sys.argv[1:])
+    expected = set(sys.argv[1:])
     outcomes: dict[str, int] = {}
     for use in USES:
-        if wanted and use.operation.type.name not in wanted:
+        if expected and use.operation.type.name not in expected:
             continue
         print(use, flush=True)
         for sample in samples(use):

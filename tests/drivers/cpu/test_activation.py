@@ -59,8 +59,8 @@ def test_elu(size, alpha):
 def test_elu_at_the_ends():
     x = [np.nan, np.inf, -np.inf, 200, -200, -1e-30, 3e38]
     result = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 2.0], tensor("f32"), (7,)).checked()
-    wanted = np.array([np.nan, np.inf, -2, 200, -2, -2e-30, 3e38], np.float32)
-    np.testing.assert_allclose(result, wanted, rtol=1e-7)
+    expected = np.array([np.nan, np.inf, -2, 200, -2, -2e-30, 3e38], np.float32)
+    np.testing.assert_allclose(result, expected, rtol=1e-7)
     result = Single(CpuDevice(), Op.ELU, [tensor("f32", x), 0.0], tensor("f32"), (7,)).checked()
     np.testing.assert_array_equal(
         result, np.array([np.nan, np.inf, 0, 200, 0, 0, 3e38], np.float32)

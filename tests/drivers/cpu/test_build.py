@@ -158,14 +158,15 @@ def test_an_interrupted_build_goes_on(tmp_path, number):
 
 @pytest.fixture(params=["8k", "16k", "24k"])
 def small_disk(tmp_path, request):
-    place = tmp_path / "disk"
-    place.mkdir()
+    location = tmp_path / "disk"
+    location.mkdir()
     if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", place], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", location],
+        capture_output=True,
     ).returncode:
         pytest.skip("a small disk cannot be mounted here: not root, or no right to")
-    yield place
-    subprocess.run(["umount", place], check=True)
+    yield location
+    subprocess.run(["umount", location], check=True)
 
 
 def test_a_full_disk(small_disk):

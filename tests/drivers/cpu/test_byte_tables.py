@@ -59,8 +59,8 @@ def pairs(count: int, seed: int):
 
 def by_stored_byte(type: OperandType, results: list[int]) -> bytes:
     """The results for all values of a type, as they are stored."""
-    found = {q & 255: result & 255 for q, result in zip(stored(type), results, strict=True)}
-    return bytes(found[byte] for byte in range(256))
+    actual = {q & 255: result & 255 for q, result in zip(stored(type), results, strict=True)}
+    return bytes(actual[byte] for byte in range(256))
 
 
 def test_other_types():
@@ -69,8 +69,8 @@ def test_other_types():
         shift = 128 if target.type is TYPES[1] else -128
         other = Bytes(TYPES[target.type is TYPES[0]], target.scale, target.zero_point + shift)
         formula = merge_quantization.requantized(source, other)
-        wanted = by_stored_byte(source.type, formula(stored(source.type)))
-        assert rescaled(source, other, formula) == wanted, (source, other)
+        expected = by_stored_byte(source.type, formula(stored(source.type)))
+        assert rescaled(source, other, formula) == expected, (source, other)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -79,8 +79,8 @@ def test_a_table_has_the_results_of_its_formula(name):
     unclear = []
     for source, target in pairs(COUNT, seed=len(name)):
         formula = requantized(source, target)
-        wanted = by_stored_byte(source.type, formula(stored(source.type)))
-        assert rescaled(source, target, formula) == wanted, (source, target)
+        expected = by_stored_byte(source.type, formula(stored(source.type)))
+        assert rescaled(source, target, formula) == expected, (source, target)
         unclear.append(len(near(source, target)[1]))
     # Most need no result of the formula at all, few need all of them.
     assert np.mean(np.array(unclear) == 0) > 0.6
@@ -94,8 +94,8 @@ def test_inverse_roots():
             roots = np.sqrt(np.maximum(values * np.float32(source.scale), 0))
             steps = np.float32(1) / roots / np.float32(target.scale)
             steps = elements.all_rounded_away(steps.tolist())
-        wanted = elements.all_saturated([target.zero_point + s for s in steps], target.type)
-        assert unary.inverse_roots(source, target) == wanted, (source, target)
+        expected = elements.all_saturated([target.zero_point + s for s in steps], target.type)
+        assert unary.inverse_roots(source, target) == expected, (source, target)
 
 
 def test_products_that_are_far_larger_than_their_difference_are_rounded_more():
@@ -109,8 +109,8 @@ def test_products_that_are_far_larger_than_their_difference_are_rounded_more():
         values = range(source.zero_point - 13, source.zero_point + 13)
         values = [q for q in values if q in stored(kind)]  # others are at the ends of the range
         table = rescaled(source, target, formula)
-        found = [table[q & 255] for q in values]
-        assert found == [result & 255 for result in formula(values)], (source, target)
+        actual = [table[q & 255] for q in values]
+        assert actual == [result & 255 for result in formula(values)], (source, target)
 
 
 def is_exact_everywhere(operand: Bytes, target: Bytes) -> bool:
@@ -125,9 +125,9 @@ def is_exact_everywhere(operand: Bytes, target: Bytes) -> bool:
 
 
 def test_whether_float32_is_exact_is_decided_as_for_all_values():
-    found = set()
+    actual = set()
     for source, target in pairs(2 * COUNT, seed=3):
         is_exact = binary._is_exact_in_float32(source, target)
         assert is_exact == is_exact_everywhere(source, target), (source, target)
-        found.add((is_exact, bool(near(source, target)[1])))
-    assert found == {(True, False), (True, True), (False, True)}
+        actual.add((is_exact, bool(near(source, target)[1])))
+    assert actual == {(True, False), (True, True), (False, True)}

@@ -65,19 +65,19 @@ def product(kind: str, rows: int = 1, depth: int = SIZE, **others: Any) -> Model
 def lstm(steps: int = 3, batches: int = 1, projected: bool = False) -> Model:
     model = Model()
     x = model.input(F32, [steps, batches, 300])
-    given: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     for gate in (
         ("forget", "cell", "output") if projected else ("input", "forget", "cell", "output")
     ):
         for kind in ("input", "recurrent"):
             weights = stored(model, "by channel", 300, 300)
-            given[f"{kind}_to_{gate}_weights"] = real(model, weights)
-        given["cell_bias" if gate == "cell" else f"{gate}_gate_bias"] = normal(2, 300)
+            inputs[f"{kind}_to_{gate}_weights"] = real(model, weights)
+        inputs["cell_bias" if gate == "cell" else f"{gate}_gate_bias"] = normal(2, 300)
     if projected:
-        given["projection_weights"] = real(model, stored(model, "signed", 300, 300))
+        inputs["projection_weights"] = real(model, stored(model, "signed", 300, 300))
     state = normal(12, batches, 300)
     y = model.unidirectional_sequence_lstm(
-        x, output_state_in=state, cell_state_in=state, time_major=True, **given
+        x, output_state_in=state, cell_state_in=state, time_major=True, **inputs
     )
     return finished(model, *(y if isinstance(y, tuple | list) else [y]))
 
@@ -140,8 +140,8 @@ def test_results_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv("NNAPI_SHIM_THREADS", threads)
         np.testing.assert_equal(runs(model), results)
     reference = Compilation(model, devices=["nnapi-reference"])
-    (given,) = model.input_operands
-    exact = reference.run(normal(6, *given.dimensions))
+    (inputs,) = model.input_operands
+    exact = reference.run(normal(6, *inputs.dimensions))
     for one, other in zip(
         expected, exact if isinstance(exact, tuple | list) else [exact], strict=True
     ):
@@ -200,23 +200,23 @@ def test_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     before = model.fully_connected(x, real(model, stored(model, "signed")), normal(2, SIZE))
     finished(model, *model.if_(condition, *bodies, [before]))
     assert messages(model)
-    given = normal(3, 1, SIZE)
+    inputs = normal(3, 1, SIZE)
     for condition_value in (True, False):
         results: list[Any] = []
         for passes in ("", NAME):
             monkeypatch.setenv("NNAPI_SHIM_PASSES", passes)
             compilation = Compilation(model, devices=["nnapi-cpu"])
-            results.append(compilation.run(np.array([condition_value]), given))
+            results.append(compilation.run(np.array([condition_value]), inputs))
         assert_same(results[:1], results[1:])
 
 
 def test_executions_at_once() -> None:
     compilation = Compilation(lstm(), devices=["nnapi-cpu"])
-    given = [normal(seed, 3, 1, 300) for seed in range(8)]
-    expected = [compilation.run(each) for each in given]
+    inputs = [normal(seed, 3, 1, 300) for seed in range(8)]
+    expected = [compilation.run(each) for each in inputs]
     with ThreadPoolExecutor(4) as pool:
-        for result, wanted in zip(pool.map(compilation.run, given * 4), expected * 4, strict=True):
-            np.testing.assert_equal(result, wanted)
+        for result, goal in zip(pool.map(compilation.run, inputs * 4), expected * 4, strict=True):
+            np.testing.assert_equal(result, goal)
 
 
 def test_cached_programs(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_other_models_and_tokens_have_files_of_their_own(tmp_path):
     networks = [network(), network(seed=1), network(size=9), network(activation=0)]
     expected = [result_of(graph, graph.prepare(CpuDevice())) for graph in networks]
     for _ in range(2):
-        for graph, wanted in zip(networks, expected, strict=True):
-            np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), wanted)
+        for graph, goal in zip(networks, expected, strict=True):
+            np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), goal)
     assert len(files(tmp_path)) == 4
     prepared(networks[0], tmp_path, b"\1" * 32)
     assert len(files(tmp_path)) == 5

@@ -44,39 +44,39 @@ PACKING = (
 
 def model_of(sample):
     """A model, and the contents of its inputs."""
-    operands, given, values = [], [], bytearray()
+    operands, arguments, values = [], [], bytearray()
     for value in sample.inputs:
         if value.is_omitted:
             operands.append(value.operand._replace(lifetime=L.NO_VALUE))
-        elif given or value.operand.type in SCALARS:
+        elif arguments or value.operand.type in SCALARS:
             values += bytes(-len(values) % 64)
             data = value.array.tobytes()
-            place = DataLocation(0, len(values), len(data))
+            position = DataLocation(0, len(values), len(data))
             values += data
-            operands.append(value.operand._replace(lifetime=L.CONSTANT_COPY, location=place))
+            operands.append(value.operand._replace(lifetime=L.CONSTANT_COPY, location=position))
         else:
-            given.append(value.array)
+            arguments.append(value.array)
             operands.append(value.operand._replace(lifetime=L.SUBGRAPH_INPUT))
     count = len(operands)
     operands += [output.operand._replace(lifetime=L.SUBGRAPH_OUTPUT) for output in sample.outputs]
     outputs = tuple(range(count, len(operands)))
     item = Operation(sample.use.operation.type, tuple(range(count)), outputs)
     inputs = tuple(at for at, o in enumerate(operands) if o.lifetime is L.SUBGRAPH_INPUT)
-    return Model(Subgraph(tuple(operands), (item,), inputs, outputs), (), bytes(values)), given
+    return Model(Subgraph(tuple(operands), (item,), inputs, outputs), (), bytes(values)), arguments
 
 
-def outcome(prepared, given, count):
+def outcome(prepared, arguments, count):
     """Result code and contents of the outputs."""
-    found = [np.zeros(OUTPUT_BYTES, np.uint8) for _ in range(count)]
+    actual = [np.zeros(OUTPUT_BYTES, np.uint8) for _ in range(count)]
     request = Request(
-        tuple(RequestArgument(a.ctypes.data, a.nbytes, a.shape) for a in given),
-        tuple(RequestArgument(a.ctypes.data, a.nbytes, ()) for a in found),
+        tuple(RequestArgument(a.ctypes.data, a.nbytes, a.shape) for a in arguments),
+        tuple(RequestArgument(a.ctypes.data, a.nbytes, ()) for a in actual),
     )
     try:
         result = prepared.execute(request, False, None, 10**9)
     except NnapiError as error:
         return str(error)
-    return [shape.dimensions for shape in result.output_shapes], [a.tobytes() for a in found]
+    return [shape.dimensions for shape in result.output_shapes], [a.tobytes() for a in actual]
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "control_flow"])
@@ -84,8 +84,8 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
     packed = set()
     real = Packing.postpone
 
-    def filling(self, step, *given):
-        done = real(self, step, *given)
+    def filling(self, step, *arguments):
+        done = real(self, step, *arguments)
         if done and step.fields["output"].holds_weights:
             packed.add(step.kernel)
         return done
@@ -93,18 +93,18 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
     monkeypatch.setattr(Packing, "postpone", filling)
     check = writer.check
 
-    def checking(*given):
+    def checking(*arguments):
         try:
-            check(*given)
-        except writer.Malformed as found:
-            raise AssertionError(f"{use}: {found}") from None
+            check(*arguments)
+        except writer.Malformed as actual:
+            raise AssertionError(f"{use}: {actual}") from None
 
     monkeypatch.setattr(writer, "check", checking)
     names, kept = FAMILIES[family].split(), 0
     for use in USES:
         if use.operation.type.name not in names:
             continue
-        model, given = model_of(example(use, np.random.default_rng(crc32(str(use).encode()))))
+        model, arguments = model_of(example(use, np.random.default_rng(crc32(str(use).encode()))))
         handles = CacheHandles(str(tmp_path), crc32(str(use).encode()).to_bytes(32, "little"))
         outcomes, before = [], len(list(tmp_path.iterdir()))
         for _ in range(2):
@@ -113,7 +113,7 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
                 model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, handles
             )
             is_loaded = not lowered
-            outcomes.append(outcome(prepared, given, len(model.main.output_indexes)))
+            outcomes.append(outcome(prepared, arguments, len(model.main.output_indexes)))
         assert outcomes[0] == outcomes[1], use
         is_kept = len(list(tmp_path.iterdir())) > before
         assert is_loaded or not is_kept, f"{use}: kept, and not found again"

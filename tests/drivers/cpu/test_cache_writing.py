@@ -84,8 +84,8 @@ def test_temporary_names_are_nobody_elses(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", heard)
     for seed in (0, 1):
         prepared(network(seed=seed), tmp_path)
-    wanted = os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    assert len(opened) == 2 and all(flags & wanted == wanted for _, flags in opened)
+    reference = os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    assert len(opened) == 2 and all(flags & reference == reference for _, flags in opened)
     random = {Path(name).name.rpartition(".")[2] for name, _ in opened}
     assert len(random) == 2 and all(len(name) >= 24 for name in random)
 

@@ -87,12 +87,12 @@ def test_cast(source, size):
 def test_cast_of_what_no_integer_holds():
     x = [np.nan, np.inf, -np.inf, 2.0**31, -(2.0**31), 255.5, 256, -0.5, -1]
     low, high = -(2**31), 2**31 - 1
-    for target, wanted in (
+    for target, expected in (
         ("i32", [0, high, low, high, low, 255, 256, 0, -1]),
         ("qu8", [0, 255, 0, 255, 0, 255, 255, 0, 0]),
     ):
         run = Single(CpuDevice(), Op.CAST, [tensor("f32", x)], tensor(target), (len(x),))
-        assert run.checked().tolist() == wanted
+        assert run.checked().tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -218,8 +218,8 @@ def test_saturating_sums() -> None:
         ]  # fmt: skip
         output = single.qu8(None, scale, 128)
         run = Single(CpuDevice(), OperationType.CONV_2D, operands, output, (1, 2, 2, 16))
-        wanted = round(255 * weight * 64 * 9 / scale) + 128
-        assert (run.checked() == wanted).all()
+        goal = round(255 * weight * 64 * 9 / scale) + 128
+        assert (run.checked() == goal).all()
 
 
 @pytest.mark.parametrize("depthwise", [False, True])

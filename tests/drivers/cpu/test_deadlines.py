@@ -33,9 +33,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    found = Clock()
-    monkeypatch.setattr(limits, "monotonic_ns", found)
-    return found
+    actual = Clock()
+    monkeypatch.setattr(limits, "monotonic_ns", actual)
+    return actual
 
 
 @pytest.fixture
@@ -104,11 +104,11 @@ def test_what_follows_a_value_of_the_run(late, clock):
     graph.operation(O.RESHAPE, [x, shape], [reshaped])
     result = graph.binary("ADD", reshaped, reshaped)
     model = prepared(graph.model([x, axis], [result]))
-    given = np.ones(2, np.float32), np.ones(1, np.int32)
+    arguments = np.ones(2, np.float32), np.ones(1, np.int32)
     with pytest.raises(NnapiError) as caught:
-        execute(model, clock.now + LIMIT_NS, *given)
+        execute(model, clock.now + LIMIT_NS, *arguments)
     assert caught.value.code is LATE and "ADD (operation 2)" in caught.value.message
-    assert execute(model, None, *given) == [2, 2]
+    assert execute(model, None, *arguments) == [2, 2]
 
 
 @pytest.mark.parametrize("type", [O.IF, O.WHILE])
@@ -118,9 +118,9 @@ def test_graphs_that_become_part_of_a_program(late, clock, type):
     condition, x, result = graph.input((1,), T.TENSOR_BOOL8), graph.input(), graph.temporary()
     y = body.input()
     twice = body.binary("ADD", y, y)
-    again = body.binary("ADD", twice, twice)
+    second = body.binary("ADD", twice, twice)
     if type is O.IF:
-        graphs = [graph.graph(body, [y], [again])] * 2
+        graphs = [graph.graph(body, [y], [second])] * 2
         inputs = [condition, *graphs, x]
     else:
         z = test.input()
@@ -128,7 +128,7 @@ def test_graphs_that_become_part_of_a_program(late, clock, type):
         test.operation(O.LESS, [z, test.constant([9], T.TENSOR_FLOAT32)], [less])
         axis, keep = test.constant([0], T.TENSOR_INT32), test.constant(True, T.BOOL)
         test.operation(O.REDUCE_ALL, [less, axis, keep], [goes_on])
-        inputs = [graph.graph(test, [z], [goes_on]), graph.graph(body, [y], [again]), x]
+        inputs = [graph.graph(test, [z], [goes_on]), graph.graph(body, [y], [second]), x]
     graph.operation(type, inputs, [result])
     model = graph.model([condition, x], [result])
     with pytest.raises(NnapiError) as caught:

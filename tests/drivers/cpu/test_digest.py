@@ -31,8 +31,8 @@ def numbers(block, key):
 
 def level(blocks, key):
     """The numbers of blocks, as bytes."""
-    found = [number for block in blocks for number in numbers(block, key)]
-    return struct.pack(f"<{len(found)}Q", *found)
+    actual = [number for block in blocks for number in numbers(block, key)]
+    return struct.pack(f"<{len(actual)}Q", *actual)
 
 
 def cut(data):
@@ -53,7 +53,10 @@ def formula(label, pieces):
 def ranges_of(pieces):
     """Where pieces lie, and what keeps them."""
     places = [address.address_of(piece) for piece in pieces]
-    return [(place[0], len(p)) for place, p in zip(places, pieces, strict=True)], (places, pieces)
+    return [(location[0], len(p)) for location, p in zip(places, pieces, strict=True)], (
+        places,
+        pieces,
+    )
 
 
 @pytest.mark.parametrize("tier", processor_tiers())
@@ -85,12 +88,12 @@ def test_several_ranges(lengths):
 def test_where_one_range_ends_and_the_next_begins_counts():
     data, digest = bytes(2 * BLOCK), Digest(current(), KEY)
     where, keep = address.address_of(data)
-    found = set()
+    actual = set()
     for split in (0, 1, BLOCK, BLOCK + 1, 2 * BLOCK):
         ranges = [(where, split), (where + split, 2 * BLOCK - split)]
-        found.add(digest.begun(b"all", ranges, keep).result())
-    found.add(digest.begun(b"all", [(where, 2 * BLOCK)], keep).result())
-    assert len(found) == 6
+        actual.add(digest.begun(b"all", ranges, keep).result())
+    actual.add(digest.begun(b"all", [(where, 2 * BLOCK)], keep).result())
+    assert len(actual) == 6
 
 
 def test_threads_share_the_blocks():

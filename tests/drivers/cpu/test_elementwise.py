@@ -76,19 +76,19 @@ def test_quantized_broadcast(type, shapes):
 def test_integer_division_at_the_ends():
     x = [-(2**31), 2**31 - 1, -(2**31), 5, -5, 5, -5, 0, 2**31 - 1, -(2**31)]
     y = [-1, 0, 0, 2, 2, -2, -2, -7, -(2**31), 1]
-    wanted = [-(2**31), 0, 0, 2, -3, -3, 2, 0, -1, -(2**31)]
-    found = compute(Op.DIV, [tensor("i32", x), tensor("i32", y), 0], tensor("i32"), (len(x),))
-    assert found.tolist() == wanted
+    expected = [-(2**31), 0, 0, 2, -3, -3, 2, 0, -1, -(2**31)]
+    actual = compute(Op.DIV, [tensor("i32", x), tensor("i32", y), 0], tensor("i32"), (len(x),))
+    assert actual.tolist() == expected
 
 
 def test_float_division_at_the_ends():
     x, y = [1, -1, 0, np.inf, np.nan, 1], [0, 0, 0, 2, 1, np.inf]
     inputs = [tensor("f32", x), tensor("f32", y)]
-    found = compute(Op.DIV, [*inputs, 0], tensor("f32"), (6,))
+    actual = compute(Op.DIV, [*inputs, 0], tensor("f32"), (6,))
     largest = np.finfo(np.float32).max
-    np.testing.assert_array_equal(found, [largest, -largest, np.nan, largest, np.nan, 0])
-    found = compute(Op.DIV, [*inputs, 3], tensor("f32"), (6,))
-    np.testing.assert_array_equal(found, [6, 0, np.nan, 6, np.nan, 0])
+    np.testing.assert_array_equal(actual, [largest, -largest, np.nan, largest, np.nan, 0])
+    actual = compute(Op.DIV, [*inputs, 3], tensor("f32"), (6,))
+    np.testing.assert_array_equal(actual, [6, 0, np.nan, 6, np.nan, 0])
 
 
 @pytest.mark.parametrize("activation", range(4))
@@ -166,10 +166,10 @@ def test_extremes_at_the_ends():
     x, y = [np.nan, 1, np.nan, np.inf, -0.0, 0], [1, np.nan, np.nan, -np.inf, 0, -0.0]
     for variant in ("f32", "f16"):
         inputs = [tensor(variant, x), tensor(variant, y)]
-        found = compute(Op.MAXIMUM, inputs, tensor(variant), (6,))
-        np.testing.assert_array_equal(found, [np.nan, 1, np.nan, np.inf, 0, 0])
-        found = compute(Op.MINIMUM, inputs, tensor(variant), (6,))
-        np.testing.assert_array_equal(found, [np.nan, 1, np.nan, -np.inf, 0, 0])
+        actual = compute(Op.MAXIMUM, inputs, tensor(variant), (6,))
+        np.testing.assert_array_equal(actual, [np.nan, 1, np.nan, np.inf, 0, 0])
+        actual = compute(Op.MINIMUM, inputs, tensor(variant), (6,))
+        np.testing.assert_array_equal(actual, [np.nan, 1, np.nan, -np.inf, 0, 0])
 
 
 @more_shapes
@@ -188,10 +188,10 @@ def test_pow_at_the_ends():
     ]  # fmt: skip
     ends = np.array(ends, np.float32)
     x, y = np.meshgrid(*[np.concatenate([ends, -ends])] * 2)
-    found, wanted = results(Op.POW, [tensor("f32", x), tensor("f32", y)], tensor("f32"), (1,))
-    np.testing.assert_allclose(found, wanted, rtol=4e-7, atol=1.5e-45)
-    numbers = ~np.isnan(wanted)
-    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(wanted)[numbers])
+    actual, expected = results(Op.POW, [tensor("f32", x), tensor("f32", y)], tensor("f32"), (1,))
+    np.testing.assert_allclose(actual, expected, rtol=4e-7, atol=1.5e-45)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(actual)[numbers], np.signbit(expected)[numbers])
 
 
 @more_shapes

@@ -28,14 +28,14 @@ def product(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Our result and the exact one, in float64."""
     model = Model()
-    given = model.input(F32, x.shape)
+    inputs = model.input(F32, x.shape)
     if unsigned:
         stored = model.constant((weights + 128).astype(np.uint8), U8, scale, 128)
     elif isinstance(scale, tuple):
         stored = model.constant(weights.astype(np.int8), scales=scale, channel_dim=0)
     else:
         stored = model.constant(weights.astype(np.int8), S8, scale, 0)
-    model.outputs(model.fully_connected(given, model.dequantize(stored, output=F32), bias))
+    model.outputs(model.fully_connected(inputs, model.dequantize(stored, output=F32), bias))
     model.finish()
     assert "keep_weights_q8" in {done.name for done in explain(model).passes}
     result = Compilation(model, devices=["nnapi-cpu"]).run(x)

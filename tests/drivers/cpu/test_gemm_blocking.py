@@ -56,8 +56,8 @@ def test_remembered_blockings_are_those_of_their_own_product():
         rows, depth, columns = (int(2 ** random.uniform(0, 14)) for _ in range(3))
         tile_rows = tiling.tile_rows(rows)
         width = tiling.panel_columns(tile_rows)
-        given = work(rows, depth, columns, tile_rows, width)
-        seen += [(given, lanes, each.tiling) for lanes in (16, 1024) for each in TIERS.values()]
+        inputs = work(rows, depth, columns, tile_rows, width)
+        seen += [(inputs, lanes, each.tiling) for lanes in (16, 1024) for each in TIERS.values()]
     split.cache_clear()
     for product in [*seen[:100], *seen, *seen[-200:]]:
         assert split(*product) == split.__wrapped__(*product)

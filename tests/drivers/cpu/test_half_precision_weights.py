@@ -57,17 +57,17 @@ def lstm(
     model = Model()
     x = model.input(F32, [steps, batches, SIZE] if shape is None else shape)
     gates = ("forget", "cell", "output") if tied else ("input", "forget", "cell", "output")
-    given: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     for at, gate in enumerate(gates):
-        given[f"input_to_{gate}_weights"] = matrix(at)
-        given[f"recurrent_to_{gate}_weights"] = matrix(4 + at)
+        inputs[f"input_to_{gate}_weights"] = matrix(at)
+        inputs[f"recurrent_to_{gate}_weights"] = matrix(4 + at)
         bias = "cell_bias" if gate == "cell" else f"{gate}_gate_bias"
-        given[bias] = normal(8 + at, SIZE)
+        inputs[bias] = normal(8 + at, SIZE)
     if tied:
-        given["projection_weights"] = matrix(13)
+        inputs["projection_weights"] = matrix(13)
     state = normal(12, batches, SIZE)
     y = model.unidirectional_sequence_lstm(
-        x, output_state_in=state, cell_state_in=state, time_major=True, **given
+        x, output_state_in=state, cell_state_in=state, time_major=True, **inputs
     )
     return finished(model, y, relaxed)
 
@@ -86,8 +86,8 @@ def messages(model: Model) -> list[str]:
 
 
 def runs(model: Model, device: str = "nnapi-cpu") -> list[np.ndarray]:
-    (given,) = model.input_operands
-    result = model.compile(device).run(normal(6, *given.dimensions))
+    (inputs,) = model.input_operands
+    result = model.compile(device).run(normal(6, *inputs.dimensions))
     return [*result] if isinstance(result, tuple | list) else [result]
 
 
@@ -187,7 +187,7 @@ def test_other_types_at_the_same_place_stay(tmp_path: Path) -> None:
     with file.open("rb") as opened:
         memory = FdMemory(weights.nbytes, mmap.PROT_READ, opened.fileno(), 0)
     model = Model()
-    results, given = [], []
+    results, inputs = [], []
     for type in (F32, "TENSOR_FLOAT16"):
         dtype = np.float32 if type == F32 else np.float16
         values = model.add_operand(type, [SIZE, SIZE])
@@ -195,11 +195,11 @@ def test_other_types_at_the_same_place_stay(tmp_path: Path) -> None:
         model.runtime.set_operand_value_from_memory(values.index, memory, 0, length)
         x = model.input(type, [1, SIZE])
         results.append(model.fully_connected(x, values, np.zeros(SIZE, dtype)))
-        given.append(np.zeros((1, SIZE), dtype))
-        given[-1][0, 0] = 1
+        inputs.append(np.zeros((1, SIZE), dtype))
+        inputs[-1][0, 0] = 1
     finished(model, results)
     assert len(messages(model)) == 1
-    result, expected = (model.compile(d).run(*given) for d in ("nnapi-cpu", "nnapi-reference"))
+    result, expected = (model.compile(d).run(*inputs) for d in ("nnapi-cpu", "nnapi-reference"))
     np.testing.assert_allclose(result[0], expected[0], rtol=TOLERANCE, atol=TOLERANCE)
     np.testing.assert_array_equal(result[1], expected[1])
 
@@ -216,12 +216,12 @@ def test_none_but_0_becomes_0() -> None:
     x = model.input(F32, [1, SIZE])
     model = finished(model, model.fully_connected(x, weights, normal(2, SIZE)))
     assert messages(model)
-    given = np.ones((1, SIZE), np.float32)
-    given[0, 5] = np.inf
-    result = model.compile("nnapi-cpu").run(given)
+    inputs = np.ones((1, SIZE), np.float32)
+    inputs[0, 5] = np.inf
+    result = model.compile("nnapi-cpu").run(inputs)
     assert result[0, 3] < -3e38  # what an activation makes of it
     assert np.isnan(result[0, 9])
-    expected = model.compile("nnapi-reference").run(given)
+    expected = model.compile("nnapi-reference").run(inputs)
     np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
 
 

@@ -55,15 +55,15 @@ def test_rounds_give_what_the_whole_gives(use, sized, monkeypatch):
     sized((65, 129, 200), (7, 50))
     sample = example(use, np.random.default_rng(1), 1)
     arguments = (use.operation.type, sample.inputs, sample.outputs)
-    found = []
+    actual = []
     monkeypatch.setattr(lstm_rounds, "MAX_ROUNDS", 0)
     for threads in (1, 1, 2, 5):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(threads))
         results = execute(CpuDevice(), *arguments, tensors_are=CONSTANT, first_is=INPUT)
-        found.append([np.asarray(result).tobytes() for result in results])
+        actual.append([np.asarray(result).tobytes() for result in results])
         monkeypatch.setattr(lstm_rounds, "MAX_ROUNDS", 99)
         monkeypatch.setattr(lstm_rounds, "MIN_WEIGHT_BYTES", 0)
-    assert found[1:] == found[:1] * 3
+    assert actual[1:] == actual[:1] * 3
 
 
 # Batches: one, parts of a tile of rows, whole tiles, more than one tile of the recurrence.
@@ -76,9 +76,9 @@ def test_sizes(use, batch, devices, sized):
     for kind in (CONSTANT, INPUT):
         sample = example(use, rng, batch)
         arguments = (use.operation.type, sample.inputs, sample.outputs)
-        found = execute(devices[0], *arguments, tensors_are=kind, first_is=INPUT)
-        wanted = execute(devices[1], *arguments)
-        for type, ours, theirs in zip(use.outputs, found, wanted, strict=True):
+        actual = execute(devices[0], *arguments, tensors_are=kind, first_is=INPUT)
+        expected = execute(devices[1], *arguments)
+        for type, ours, theirs in zip(use.outputs, actual, expected, strict=True):
             absolute, relative = TOLERANCE[type]
             np.testing.assert_allclose(
                 ours.astype(np.float64), theirs.astype(np.float64), rtol=relative, atol=absolute
@@ -92,8 +92,8 @@ def test_integers_are_those_of_the_reference(use, devices, sized):
     for batch in (1, 2, 3) * 10:
         sample = example(use, rng, batch)
         arguments = (use.operation.type, sample.inputs, sample.outputs)
-        found = execute(devices[0], *arguments, tensors_are=CONSTANT, first_is=INPUT)
-        for ours, theirs in zip(found, execute(devices[1], *arguments), strict=True):
+        actual = execute(devices[0], *arguments, tensors_are=CONSTANT, first_is=INPUT)
+        for ours, theirs in zip(actual, execute(devices[1], *arguments), strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
 
@@ -111,10 +111,10 @@ def test_tables_of_activations(name):
 def test_inverse_root():
     random = np.random.default_rng(1)
     values = np.concatenate([np.arange(1, 300), np.exp2(random.uniform(8, 31, 300)).astype(int)])
-    wanted = [*zip(*reference_fixed_point.inverse_square_root(values), strict=True)]
+    expected = [*zip(*reference_fixed_point.inverse_square_root(values), strict=True)]
     for at in (0, 1):
         part = vectorised(_part_of_root(at), np.int64)
-        assert part(values).tolist() == [root[at] for root in wanted]
+        assert part(values).tolist() == [root[at] for root in expected]
 
 
 def _part_of_root(at):

@@ -63,8 +63,10 @@ def test_an_addend_is_not_copied(table):
     count = TABLE_BYTES // 4
     x = np.ones([count], np.float32)
     model = Model()
-    given = model.input("TENSOR_FLOAT32", [count])
-    model.outputs(model.operation("ADD", [given, constant(model, table, [count]), FuseCode.NONE]))
+    arguments = model.input("TENSOR_FLOAT32", [count])
+    model.outputs(
+        model.operation("ADD", [arguments, constant(model, table, [count]), FuseCode.NONE])
+    )
     model.finish()
     before = own_bytes()
     compiled = Compilation(model, devices=["nnapi-cpu"])

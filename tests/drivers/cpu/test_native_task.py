@@ -63,8 +63,8 @@ def usleep(microseconds):
 
 def gives_the_product(model, values):
     x = np.random.default_rng(9).normal(size=(3, 128)).astype(np.float32)
-    found = Compilation(model, devices=["nnapi-cpu"]).run(x)
-    np.testing.assert_allclose(found, x @ values.T, rtol=1e-4, atol=1e-4)
+    actual = Compilation(model, devices=["nnapi-cpu"]).run(x)
+    np.testing.assert_allclose(actual, x @ values.T, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -108,12 +108,12 @@ def test_what_fails_meanwhile_waits(helpers, monkeypatch):
 
 def masks():
     """Of each thread of this process, the signals that it blocks, as bits."""
-    found = {}
+    actual = {}
     for status in Path("/proc/self/task").glob("*/status"):
         with suppress(OSError):  # it has ended
             (line,) = [x for x in status.read_text().splitlines() if x.startswith("SigBlk:")]
-            found[status.parent.name] = int(line.split()[1], 16)
-    return found
+            actual[status.parent.name] = int(line.split()[1], 16)
+    return actual
 
 
 @pytest.mark.own_process
@@ -141,10 +141,10 @@ def test_a_handler_that_raises_leaves_no_thread_behind(ends, helped):
     """Whether Ctrl+C comes when the thread has just begun, or was waited for."""
 
     def interrupted(real, block, which):
-        found = real(block, which)
+        actual = real(block, which)
         if which == ends:
             raise KeyboardInterrupt
-        return found
+        return actual
 
     helped(interrupted)
     began = time.monotonic()

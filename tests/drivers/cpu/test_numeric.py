@@ -38,12 +38,12 @@ def half_conversions(request, monkeypatch):
     )
 
 
-def same_bits(found, wanted):
+def same_bits(actual, expected):
     """Equal bits, or NaN in the same places and with the same sign."""
-    word = np.dtype(f"u{found.itemsize}")
-    same = (found.view(word) == wanted.view(word)) | (np.isnan(found) & np.isnan(wanted))
+    word = np.dtype(f"u{actual.itemsize}")
+    same = (actual.view(word) == expected.view(word)) | (np.isnan(actual) & np.isnan(expected))
     assert same.all(), np.flatnonzero(~same)[:10]
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+    np.testing.assert_array_equal(np.signbit(actual), np.signbit(expected))
 
 
 def test_every_half(half_conversions):
@@ -65,13 +65,13 @@ def test_floats_to_halves(half_conversions):
     positive = np.concatenate([in_range, middles, *beside])
     values = np.concatenate([anything, positive, -positive]).astype(np.float32)
     with np.errstate(all="ignore"):
-        wanted = values.astype(np.float16)
-    same_bits(half_conversions[1](values).view(np.float16), wanted)
+        expected = values.astype(np.float16)
+    same_bits(half_conversions[1](values).view(np.float16), expected)
 
 
-def units_off(found, wanted):
+def units_off(actual, expected):
     """Distance in units of the last place of a float32."""
-    return np.abs(found - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
+    return np.abs(actual - expected) / np.spacing(np.abs(expected).astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_exponentials_of_vectors(count):
         assert units_off(y[:-1], formula(x.astype(np.float64))).max() < limit
         assert y[-1] == 7
     ends = np.array([np.nan, np.inf, -np.inf, -300, 300], np.float32)
-    wanted = [[np.nan, np.inf, 0, 0, np.inf], [np.nan, 1, 0, 0, 1], [np.nan, 1, -1, -1, 1]]
-    for run, results in zip(vector_functions(), wanted, strict=True):
+    expected = [[np.nan, np.inf, 0, 0, np.inf], [np.nan, 1, 0, 0, 1], [np.nan, 1, -1, -1, 1]]
+    for run, results in zip(vector_functions(), expected, strict=True):
         y = np.empty_like(ends)
         run(ends.ctypes.data, y.ctypes.data, len(ends))
         np.testing.assert_array_equal(y, np.array(results, np.float32))
@@ -137,12 +137,12 @@ def test_exponential_functions_at_the_ends():
         "logistic": [nan, 1, 0, 1, 0, 0.5, 0.5, 0.5, 1, 0],
         "tanh": [nan, 1, -1, 1, -1, 0, -0.0, 1e-42, 1, -1],
     }
-    for name, wanted in ends.items():
-        given = np.minimum(x, 0) if name == "exp_negative" else x
-        found = vectorised(getattr(exponential, name), np.float32)(given)
-        wanted = np.array(wanted, np.float32)
-        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-44)
-    np.testing.assert_array_equal(np.signbit(found[1:]), np.signbit(x[1:]))
+    for name, expected in ends.items():
+        inputs = np.minimum(x, 0) if name == "exp_negative" else x
+        actual = vectorised(getattr(exponential, name), np.float32)(inputs)
+        expected = np.array(expected, np.float32)
+        np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-44)
+    np.testing.assert_array_equal(np.signbit(actual[1:]), np.signbit(x[1:]))
     below = vectorised(exponential.exp, np.float32)(np.array([-90, -100, -103], np.float32))
     np.testing.assert_allclose(below, np.exp([-90.0, -100, -103]), atol=1.5e-45, rtol=1e-6)
 
@@ -152,11 +152,11 @@ def test_log():
     x = np.concatenate([np.exp(random.uniform(-103, 88, 1 << 18)), random.uniform(0.5, 2, 1 << 18)])
     x = x.astype(np.float32)
     x = x[x != 1]
-    found = vectorised(logarithm.log, np.float32)(x)
-    assert units_off(found, np.log(x.astype(np.float64))).max() < 2
+    actual = vectorised(logarithm.log, np.float32)(x)
+    assert units_off(actual, np.log(x.astype(np.float64))).max() < 2
     ends = np.array([np.nan, np.inf, -np.inf, 0, -0.0, -1, 1], np.float32)
-    wanted = [np.nan, np.inf, np.nan, -np.inf, -np.inf, np.nan, 0]
-    np.testing.assert_array_equal(vectorised(logarithm.log, np.float32)(ends), wanted)
+    expected = [np.nan, np.inf, np.nan, -np.inf, -np.inf, np.nan, 0]
+    np.testing.assert_array_equal(vectorised(logarithm.log, np.float32)(ends), expected)
 
 
 def test_power():
@@ -171,25 +171,25 @@ def test_power():
         for i in range(len(x)):
             z[i] = logarithm.power(x[i], y[i])
 
-    found = np.empty_like(x)
-    loop(x, y, found)
-    assert units_off(found, x.astype(np.float64) ** y.astype(np.float64)).max() < 2
+    actual = np.empty_like(x)
+    loop(x, y, actual)
+    assert units_off(actual, x.astype(np.float64) ** y.astype(np.float64)).max() < 2
 
 
 def test_sine():
     random = np.random.default_rng(5)
     small = random.uniform(-8192, 8192, 1 << 20) * random.choice((1, 1e-3), 1 << 20)
     small = small.astype(np.float32)
-    found = vectorised(sine.sine, np.float32)(small)
-    np.testing.assert_allclose(found, np.sin(small.astype(np.float64)), rtol=0, atol=1.2e-7)
+    actual = vectorised(sine.sine, np.float32)(small)
+    np.testing.assert_allclose(actual, np.sin(small.astype(np.float64)), rtol=0, atol=1.2e-7)
 
 
 def test_rounded():
     x = np.array(
         [0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.49999997, 0, 8388607, 255.5], np.float32
     )
-    wanted = [1, -1, 2, 3, -3, 0, 0, 0, 8388607, 256]
-    assert vectorised(numeric.rounded, np.int32)(x).tolist() == wanted
+    expected = [1, -1, 2, 3, -3, 0, 0, 0, 8388607, 256]
+    assert vectorised(numeric.rounded, np.int32)(x).tolist() == expected
 
 
 def test_ordered():

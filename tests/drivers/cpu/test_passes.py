@@ -162,8 +162,8 @@ def parts(model: Model) -> Any:
     other = model.conv_2d(x, normal(3, 3, 3, 6), normal(3), padding="SAME", activation="RELU")
     both = model.concatenation([one, other], 3)
     first, second, third = model.split(both, 1, 3)
-    again = model.concatenation([model.tanh(first), model.relu(second), third], 1)
-    return model.add(again, both)
+    repeated = model.concatenation([model.tanh(first), model.relu(second), third], 1)
+    return model.add(repeated, both)
 
 
 def normalised(model: Model) -> Any:
@@ -330,19 +330,19 @@ def built(case: Case) -> Model:
 
 
 def values(model: Model) -> np.ndarray:
-    (given,) = model.input_operands
-    if given.scale:
-        stored = np.arange(np.prod(given.dimensions)).reshape(given.dimensions)
-        return stored.astype(np.int8 if given.type.name == S8 else np.uint8)
-    return np.random.default_rng(5).normal(size=given.dimensions).astype(np.float32) * 3
+    (inputs,) = model.input_operands
+    if inputs.scale:
+        stored = np.arange(np.prod(inputs.dimensions)).reshape(inputs.dimensions)
+        return stored.astype(np.int8 if inputs.type.name == S8 else np.uint8)
+    return np.random.default_rng(5).normal(size=inputs.dimensions).astype(np.float32) * 3
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.build.__name__)
 def test_it_acts_and_changes_no_result(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     model = built(case)
     x = values(model)
-    found = [done.operation for done in explain(model).passes if done.name == case.name]
-    assert tuple(sorted(found)) == case.expected()
+    actual = [done.operation for done in explain(model).passes if done.name == case.name]
+    assert tuple(sorted(actual)) == case.expected()
     with_it = model.compile("nnapi-cpu").run(x)
     between = model.compile("nnapi-cpu").intermediates(x)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", f"-{case.name}")
@@ -376,10 +376,10 @@ def test_a_short_row_is_no_tensor(
         row = model.constant(np.arange(depth, dtype=np.uint8) * 7, U8, 0.3, 9)
         model.outputs(model.add(y, row, scale=0.9, zero_point=70))
     model.finish()
-    given = values(model)
-    found = model.compile("nnapi-cpu").run(given)
+    inputs = values(model)
+    actual = model.compile("nnapi-cpu").run(inputs)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
-    np.testing.assert_array_equal(found, model.compile("nnapi-cpu").run(given))
+    np.testing.assert_array_equal(actual, model.compile("nnapi-cpu").run(inputs))
 
 
 def test_all_passes_are_tested() -> None:
@@ -447,9 +447,9 @@ def test_a_folded_bias_has_the_scale_that_its_operation_gives() -> None:
     model.add_operation("FULLY_CONNECTED", [x, weights, bias, none], [y])
     model.outputs(y)
     model.finish()
-    given = np.uint8([[2, 0, 0], [0, 4, 8]])
-    found = [model.compile(device).run(given) for device in ("nnapi-cpu", "nnapi-reference")]
-    assert found[0].tolist() == found[1].tolist()
+    inputs = np.uint8([[2, 0, 0], [0, 4, 8]])
+    actual = [model.compile(device).run(inputs) for device in ("nnapi-cpu", "nnapi-reference")]
+    assert actual[0].tolist() == actual[1].tolist()
 
 
 def test_what_fails_fails_in_the_run_and_is_named() -> None:
@@ -467,17 +467,17 @@ def test_what_fails_fails_in_the_run_and_is_named() -> None:
 def test_layer_norm_of_what_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
     """Infinity, NaN, and squares beyond float32 go on as they do step by step."""
     model = built(next(case for case in CASES if case.name == "fuse_layer_norm"))
-    given = np.random.default_rng(3).normal(size=(3, 5, 37)).astype(np.float32)
-    given[0, 0, 3], given[0, 1, 20], given[0, 2, 36] = np.inf, -np.inf, np.nan
-    given[1, 0], given[1, 1, 4], given[2, 2] = 7, 1e30, 0
-    found = model.compile("nnapi-cpu").intermediates(given)
+    inputs = np.random.default_rng(3).normal(size=(3, 5, 37)).astype(np.float32)
+    inputs[0, 0, 3], inputs[0, 1, 20], inputs[0, 2, 36] = np.inf, -np.inf, np.nan
+    inputs[1, 0], inputs[1, 1, 4], inputs[2, 2] = 7, 1e30, 0
+    actual = model.compile("nnapi-cpu").intermediates(inputs)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
-    expected = model.compile("nnapi-cpu").run(given)
-    result = model.compile("nnapi-cpu").intermediates(given)
+    expected = model.compile("nnapi-cpu").run(inputs)
+    result = model.compile("nnapi-cpu").intermediates(inputs)
     monkeypatch.delenv("NNAPI_SHIM_PASSES")
-    np.testing.assert_array_equal(model.compile("nnapi-cpu").run(given), expected)
+    np.testing.assert_array_equal(model.compile("nnapi-cpu").run(inputs), expected)
     for operand in result:
-        np.testing.assert_array_equal(found[operand.index], result[operand.index])
+        np.testing.assert_array_equal(actual[operand.index], result[operand.index])
 
 
 def layer_norm(length: int, least: float = 1e-5, gain: float = 1.0) -> set[str]:
@@ -530,8 +530,8 @@ def test_unknown_dimensions_are_left_to_the_run() -> None:
     model.outputs(model.relu(model.add(x, normal(3))))
     model.finish()
     assert not explain(model).passes
-    given = np.array([[-1e9, 0, 1e9]], np.float32)
-    assert model.compile("nnapi-cpu").run(given)[0, 0] == 0
+    inputs = np.array([[-1e9, 0, 1e9]], np.float32)
+    assert model.compile("nnapi-cpu").run(inputs)[0, 0] == 0
 
 
 def test_operations_whose_inputs_only_a_run_knows() -> None:
@@ -543,8 +543,8 @@ def test_operations_whose_inputs_only_a_run_knows() -> None:
             model.outputs(z, model.logistic(z))
         compiled = nnapi_shim.Compilation(model, "nnapi-cpu")
         if works:
-            tiled, found = compiled.run(np.float32([0]))
-            assert tiled.tolist() == [0] * 5 and found.tolist() == [0.5] * 5
+            tiled, actual = compiled.run(np.float32([0]))
+            assert tiled.tolist() == [0] * 5 and actual.tolist() == [0.5] * 5
         else:
             with pytest.raises(nnapi_shim.NnapiError, match="OP_FAILED"):
                 compiled.run(np.float32([0]))

@@ -87,9 +87,9 @@ def test_the_sum_of_a_large_window_is_exact(variant, base):
     raw = np.full((1, 400, 400, 1), base)
     raw[:, ::2] += 1
     half = base + (base >= shift)
-    for first, wanted in ((base, base), (base + 1, half), (base + 2, base + 1)):
+    for first, expected in ((base, base), (base + 1, half), (base + 2, base + 1)):
         raw[0, 0, 0, 0] = first
         inputs = [tensor(variant, raw, exact), 0, 0, 0, 0, 1, 1, 400, 400, 0]
         output = tensor(variant, quantized=exact)
         result = Single(CpuDevice(), Op.AVERAGE_POOL_2D, inputs, output, (1, 1, 1, 1)).checked()
-        assert result.item() == wanted - shift
+        assert result.item() == expected - shift

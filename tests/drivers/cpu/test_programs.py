@@ -50,9 +50,9 @@ class Graph:
     def constant(self, array, type=T.TENSOR_FLOAT32):
         data = array.tobytes()
         self.constants += bytes(-len(self.constants) % 64)
-        place = DataLocation(0, len(self.constants), len(data))
+        position = DataLocation(0, len(self.constants), len(data))
         self.constants += data
-        return self.add(type, array.shape, L.CONSTANT_COPY, place)
+        return self.add(type, array.shape, L.CONSTANT_COPY, position)
 
     def none(self):
         return self.constant(np.int32(0), T.INT32)
@@ -96,23 +96,23 @@ def device(request):
     return request.param()
 
 
-@pytest.mark.parametrize("place", ["output", "temporary", "reshaped"])
-def test_a_declared_size_wins_over_a_computed_0_and_there_is_no_data(device, place):
+@pytest.mark.parametrize("position", ["output", "temporary", "reshaped"])
+def test_a_declared_size_wins_over_a_computed_0_and_there_is_no_data(device, position):
     graph = Graph()
     x = graph.input([1, 2, 2, 1])
     begin, size = (
         graph.constant(np.array(numbers, np.int32), T.TENSOR_INT32)
         for numbers in ([0, 0, 0, 0], [1, 2, 2, 0])
     )
-    last = graph.operation(O.SLICE, [x, begin, size], [0, 2, 2, 1], output=place == "output")
-    if place == "temporary":
+    last = graph.operation(O.SLICE, [x, begin, size], [0, 2, 2, 1], output=position == "output")
+    if position == "temporary":
         graph.operation(O.RELU, [last], [1, 2, 2, 1], output=True)
-    if place == "reshaped":
+    if position == "reshaped":
         shape = graph.constant(np.array([4], np.int32), T.TENSOR_INT32)
         graph.operation(O.RESHAPE, [last, shape], [4], output=True)
     values, buffer = np.ones((1, 2, 2, 1), np.float32), np.full(4, 7, np.float32)
     result = graph.prepare(device).execute(graph.request([values], [buffer]), False, None, 0)
-    assert result.output_shapes[0].dimensions == ((4,) if place == "reshaped" else (1, 2, 2, 1))
+    assert result.output_shapes[0].dimensions == ((4,) if position == "reshaped" else (1, 2, 2, 1))
     np.testing.assert_array_equal(buffer, 0)
 
 
@@ -174,11 +174,11 @@ def test_a_value_that_decides_a_shape_may_change_between_runs(device):
     execution = graph.prepare(device).createReusableExecution(
         graph.request([values, shape], [buffer]), False, 0
     )
-    for wanted in ([3, 4], [2, 6], [12, 1], [3, 4]):
-        shape[:] = wanted
+    for expected in ([3, 4], [2, 6], [12, 1], [3, 4]):
+        shape[:] = expected
         buffer[:] = -1
         result = execution.compute(None)
-        assert list(result.output_shapes[0].dimensions) == wanted
+        assert list(result.output_shapes[0].dimensions) == expected
         np.testing.assert_array_equal(buffer, values)
 
 

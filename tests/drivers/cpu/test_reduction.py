@@ -78,12 +78,12 @@ def test_a_product_with_a_zero_is_zero(axis, length):
     values[1, [0, -1]] = nan, 0
     values[2, [0, -1]] = -1, 0
     values[3, [0, -1]] = 2, inf
-    wanted = np.float32([0, 0, 0, inf])
+    expected = np.float32([0, 0, 0, inf])
     if axis == 0:
         values = values.T.copy()
     for make in ("f32", "f16"):
         result = compute(Op.REDUCE_PROD, make, values, axis)
-        np.testing.assert_array_equal(result, wanted)
+        np.testing.assert_array_equal(result, expected)
         assert not np.signbit(result).any()
 
 
@@ -95,8 +95,8 @@ def test_extremes_of_numbers_that_are_not_finite(axis):
     if axis == 0:
         values = values.T.copy()
     for make, most in largest.items():
-        for type, wanted in (
+        for type, expected in (
             (Op.REDUCE_MAX, [-most, -most, inf, 1, 1]), (Op.REDUCE_MIN, [most, -inf, most, 1, 1]),
         ):  # fmt: skip
             result = compute(type, make, values, axis)
-            np.testing.assert_array_equal(result, np.float32(wanted))
+            np.testing.assert_array_equal(result, np.float32(expected))

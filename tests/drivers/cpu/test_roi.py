@@ -50,9 +50,9 @@ def test_align(variant, depth, nchw, ratios):
     inputs = regions(variant, 20, depth, nchw, ratios)
     output = TYPES[variant](None, 0.75, 3) if variant.startswith("q") else TYPES[variant]()
     (result,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
-    (wanted,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
+    (expected,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
     tolerance = {"f32": 2e-5, "f16": 0.008}.get(variant, 0)
-    np.testing.assert_allclose(result.astype(float), wanted.astype(float), rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result.astype(float), expected.astype(float), rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])
@@ -75,8 +75,8 @@ both = pytest.mark.parametrize("type", [Op.ROI_ALIGN, Op.ROI_POOLING], ids=lambd
 def test_more_rois_than_tiles(type):
     inputs = regions("f32", 150, 4, False, [2, 2] if type is Op.ROI_ALIGN else [])
     (result,) = execute(CpuDevice(), type, inputs, [f32()])
-    (wanted,) = execute(ReferenceDevice(), type, inputs, [f32()])
-    np.testing.assert_allclose(result, wanted, atol=2e-5)
+    (expected,) = execute(ReferenceDevice(), type, inputs, [f32()])
+    np.testing.assert_allclose(result, expected, atol=2e-5)
 
 
 BAD = {

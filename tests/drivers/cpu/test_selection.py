@@ -62,10 +62,10 @@ def test_first_extremes(shape, axis):
                 values = values._replace(array=values.array % 3)
             # Not the reference device, which goes through an axis element by element.
             for type, index in ((Op.ARGMAX, np.argmax), (Op.ARGMIN, np.argmin)):
-                wanted = np.atleast_1d(index(values.array, axis))
+                expected = np.atleast_1d(index(values.array, axis))
                 inputs = [values, axis]
-                run = Single(CpuDevice(), type, inputs, i32(), wanted.shape, misaligned=1)
-                np.testing.assert_array_equal(run.checked(), wanted)
+                run = Single(CpuDevice(), type, inputs, i32(), expected.shape, misaligned=1)
+                np.testing.assert_array_equal(run.checked(), expected)
 
 
 @pytest.mark.parametrize("at", [0, 3, 255, 256, 599])
@@ -75,12 +75,12 @@ def test_extremes_at_every_place(at, axis):
         for type, value in ((Op.ARGMAX, 9), (Op.ARGMIN, 1)):
             values = np.full((2, 600), 4)
             values[1, at] = value
-            wanted = np.array([0, at])
+            expected = np.array([0, at])
             if axis == 0:
                 values = values.T.copy()
-            given = tensor(variant, values)
-            result = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
-            np.testing.assert_array_equal(result, wanted)
+            arguments = tensor(variant, values)
+            result = Single(CpuDevice(), type, [arguments, axis], i32(), (2,)).checked()
+            np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -89,12 +89,12 @@ def test_extremes_beside_nan_and_zeros(axis):
     rows = np.float32(
         [[nan, 1, 2, nan], [1, nan, 2, nan], [nan] * 4, [-0.0, 0, -0.0, 0], [0, -0.0, -1, nan]]
     )
-    given = rows if axis == 1 else rows.T.copy()
-    for type, wanted in ((Op.ARGMAX, [0, 2, 0, 0, 0]), (Op.ARGMIN, [0, 0, 0, 0, 2])):
+    arguments = rows if axis == 1 else rows.T.copy()
+    for type, expected in ((Op.ARGMAX, [0, 2, 0, 0, 0]), (Op.ARGMIN, [0, 0, 0, 0, 2])):
         for variant in ("f32", "f16"):
-            source = tensor(variant, given)
+            source = tensor(variant, arguments)
             result = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
-            np.testing.assert_array_equal(result, wanted)
+            np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("length", [7, 21, 32, 40])
@@ -102,14 +102,16 @@ def test_extremes_among_nan(length):
     """One number, or two that are equal, in a row that has nothing else behind its first number."""
     rows = np.full((2 * length, length), np.nan, np.float32)
     rows[:, 0] = 2
-    wanted = np.arange(2 * length) % length
-    rows[np.arange(2 * length), wanted] = np.repeat(np.float32([3, np.inf]), length)
-    rows[:, -1] = np.fmax(rows[:, -1], rows[np.arange(2 * length), wanted])
-    result = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(result, wanted)
+    expected = np.arange(2 * length) % length
+    rows[np.arange(2 * length), expected] = np.repeat(np.float32([3, np.inf]), length)
+    rows[:, -1] = np.fmax(rows[:, -1], rows[np.arange(2 * length), expected])
+    result = Single(
+        CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), expected.shape
+    ).checked()
+    np.testing.assert_array_equal(result, expected)
     lowest = tensor("f32", -rows)
-    result = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
-    np.testing.assert_array_equal(result, wanted)
+    result = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), expected.shape).checked()
+    np.testing.assert_array_equal(result, expected)
 
 
 def topk(variant, values, k):

@@ -40,5 +40,5 @@ def test_strided_slice(variant, strides):
 def test_split(variant, axis):
     values = random_tensor(variant, np.random.default_rng(3), (12, 24, 36))
     parts = execute(CpuDevice(), Op.SPLIT, [values, axis, 4], [tensor(variant)] * 4)
-    for part, wanted in zip(parts, np.split(values.array, 4, axis), strict=True):
-        np.testing.assert_array_equal(part, wanted)
+    for part, expected in zip(parts, np.split(values.array, 4, axis), strict=True):
+        np.testing.assert_array_equal(part, expected)

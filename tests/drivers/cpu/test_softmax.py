@@ -46,12 +46,14 @@ def test_softmax(shape, axis, beta):
 def test_values_that_are_not_finite(axis):
     inf, nan = np.inf, np.nan
     x = np.array([[0, -inf, 0], [-inf, -inf, -inf], [1, nan, 2], [inf, 1, 2], [3e38, -3e38, 0]])
-    wanted = np.array([[0.5, 0, 0.5], [nan] * 3, [nan] * 3, [nan] * 3, [1, 0, 0]])
+    expected = np.array([[0.5, 0, 0.5], [nan] * 3, [nan] * 3, [nan] * 3, [1, 0, 0]])
     if axis == 0:
-        x, wanted = x.T.copy(), wanted.T
+        x, expected = x.T.copy(), expected.T
     result = compute(Op.SOFTMAX, x, axis)
-    wanted[np.isnan(wanted)] = result[np.isnan(wanted)]  # 0 for a finite number beside infinity
-    np.testing.assert_allclose(result, wanted)
+    expected[np.isnan(expected)] = result[
+        np.isnan(expected)
+    ]  # 0 for a finite number beside infinity
+    np.testing.assert_allclose(result, expected)
     rows = result if axis == 1 else result.T
     assert np.isnan(rows[1]).all()
     assert np.isnan(rows[2]).all()
@@ -79,8 +81,8 @@ def test_log_softmax(shape, axis, beta):
 @pytest.mark.parametrize("axis", [0, 1])
 def test_log_softmax_of_large_differences(axis):
     x = np.float32([[3e38, -3e38, 0], [0, -1e4, 1e4], [-np.inf, 0, 0]])
-    wanted = np.array([[0, -np.inf, -3e38], [-1e4, -2e4, 0], [-np.inf, -np.log(2), -np.log(2)]])
+    expected = np.array([[0, -np.inf, -3e38], [-1e4, -2e4, 0], [-np.inf, -np.log(2), -np.log(2)]])
     if axis == 0:
-        x, wanted = x.T.copy(), wanted.T
+        x, expected = x.T.copy(), expected.T
     result = compute(Op.LOG_SOFTMAX, x, axis)
-    np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)

@@ -107,7 +107,7 @@ def test_preference_and_priority(monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_the_same_bits(monkeypatch, name):
-    found = []
+    actual = []
     for number in (1, 2, 5):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(number))
         compilation = nnapi_shim.load(MODELS / f"{name}.tflite").compile()
@@ -117,8 +117,8 @@ def test_results_are_the_same_bits(monkeypatch, name):
             results = compilation.run(*inputs)
             results = results if isinstance(results, tuple) else (results,)
             runs.append([np.asarray(result).tobytes() for result in results])
-        found.append(runs)
-    assert all(runs == found[0] for runs in found)
+        actual.append(runs)
+    assert all(runs == actual[0] for runs in actual)
 
 
 @pytest.mark.own_process

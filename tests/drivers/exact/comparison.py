@@ -78,8 +78,8 @@ def worst(
         computed = not isinstance(expected, str)
         for name, so_far in result.items():
             with tier(name):
-                given = outcome(CpuDevice(), sample)
-            difference, detail = _difference(use, expected, given)
+                arguments = outcome(CpuDevice(), sample)
+            difference, detail = _difference(use, expected, arguments)
             where = so_far.where
             if difference > so_far.difference:
                 where = f"example {number} ({KINDS[number % len(KINDS)]}): {detail}"
@@ -101,23 +101,23 @@ def outcome(device: Any, sample: Example) -> Any:
         return error.code.name
 
 
-def _difference(use: Use, expected: Any, given: Any) -> tuple[int, str]:
+def _difference(use: Use, expected: Any, arguments: Any) -> tuple[int, str]:
     """In steps, or in numbers of the type between two floating-point numbers; and where."""
-    if isinstance(expected, str) or isinstance(given, str):
-        same = isinstance(expected, str) and isinstance(given, str) and expected == given
-        names = [x if isinstance(x, str) else "a result" for x in (expected, given)]
+    if isinstance(expected, str) or isinstance(arguments, str):
+        same = isinstance(expected, str) and isinstance(arguments, str) and expected == arguments
+        names = [x if isinstance(x, str) else "a result" for x in (expected, arguments)]
         return (0 if same else FAILED), f"{names[1]} where {names[0]} is expected"
     largest, detail = 0, ""
-    for index, (wanted, result) in enumerate(zip(expected, given, strict=True)):
-        if wanted.shape != result.shape:
-            return FAILED, f"output {index} has shape {result.shape}, not {wanted.shape}"
-        if wanted.dtype.kind == "f" and use.operation.type.name not in EXACT_FLOATS:
+    for index, (goal, result) in enumerate(zip(expected, arguments, strict=True)):
+        if goal.shape != result.shape:
+            return FAILED, f"output {index} has shape {result.shape}, not {goal.shape}"
+        if goal.dtype.kind == "f" and use.operation.type.name not in EXACT_FLOATS:
             continue
-        steps = np.abs(_whole(result) - _whole(wanted))
+        steps = np.abs(_whole(result) - _whole(goal))
         if steps.size and steps.max() > largest:
             at = np.unravel_index(np.argmax(steps), steps.shape)
             largest = int(steps.max())
-            detail = f"output {index}{list(map(int, at))} is {result[at]}, not {wanted[at]}"
+            detail = f"output {index}{list(map(int, at))} is {result[at]}, not {goal[at]}"
     return largest, detail
 
 

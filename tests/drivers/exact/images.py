@@ -111,9 +111,9 @@ def roi_align(
     return result
 
 
-def _tap(place: float, size: int) -> Tap:
-    low = math.floor(place)
-    return (size - 1, size - 1, 0.0) if low >= size - 1 else (low, low + 1, single(place - low))
+def _tap(location: float, size: int) -> Tap:
+    low = math.floor(location)
+    return (size - 1, size - 1, 0.0) if low >= size - 1 else (low, low + 1, single(location - low))
 
 
 def _weights(row: Tap, column: Tap) -> list[tuple[int, int, int]]:

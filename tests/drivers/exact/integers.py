@@ -109,8 +109,8 @@ def exponential(x: int, integer_bits: int, bits: int = 32) -> int:
     start = _constant(1895147668, bits)
     rest = divided(high(divided(fourth, 2, bits) + cube, third, bits) + square, 1, bits)
     result = saturated(start + high(start, t + rest, bits), bits)
-    for place, factor in enumerate(_STEPS):
-        if place - 2 < integer_bits and (a - x) >> fraction_bits - 2 + place & 1:
+    for location, factor in enumerate(_STEPS):
+        if location - 2 < integer_bits and (a - x) >> fraction_bits - 2 + location & 1:
             result = high(result, _constant(factor, bits), bits)
     return 0 if integer_bits > 5 and x < -(32 << fraction_bits) else result
 

@@ -43,20 +43,20 @@ def near(rng, low, high):
     return single(2.0 ** (round(exponent) if rng.randrange(3) == 0 else exponent))
 
 
-def compare(type, inputs, outputs, wanted, shown):
+def compare(type, inputs, outputs, expected, shown):
     """All outputs of both devices, nnapi-cpu on every tier."""
     result = {"nnapi-reference": execute(ReferenceDevice(), type, inputs, outputs)}
     for name in tiers():
         with tier(name):
             result[name] = execute(CpuDevice(), type, inputs, outputs)
     for name, arrays in result.items():
-        for index, (array, numbers) in enumerate(zip(arrays, wanted, strict=True)):
+        for index, (array, numbers) in enumerate(zip(arrays, expected, strict=True)):
             assert array.tolist() == numbers, f"{name}, output {index}: {shown}"
 
 
-def by_output(wanted):
+def by_output(expected):
     """The rows of each output, from those of each batch."""
-    return [list(rows) for rows in zip(*wanted, strict=True)]
+    return [list(rows) for rows in zip(*expected, strict=True)]
 
 
 def check_16(rng, batches, size, outputs, weight):
@@ -74,12 +74,12 @@ def check_16(rng, batches, size, outputs, weight):
         qsym16(state, 2**-11),
         qu8(h, 1 / 128, 128),
     ]
-    wanted = [
+    expected = [
         cells.cell_16(x[b], h[b], state[b], direct, recurrent, offsets, weight)
         for b in range(batches)
     ]
     outputs = [qsym16(None, 2**-11), qu8(None, 1 / 128, 128)]
-    compare(Op.QUANTIZED_16BIT_LSTM, inputs, outputs, by_output(wanted), weight)
+    compare(Op.QUANTIZED_16BIT_LSTM, inputs, outputs, by_output(expected), weight)
 
 
 @pytest.mark.parametrize("reach", ["inside 16 bits", "any"])
@@ -147,26 +147,26 @@ def check_8(rng, cell, batches, size, outputs, units, lowest=-128):
     x, h = (numbers(rng, lowest, 127, batches, count) for count in (size, outputs))
     state = numbers(rng, -(2**15), 2**15 - 1, batches, units)
 
-    def given(type, tensor, items):
+    def arguments(type, tensor, items):
         return [omitted(type) if item is None else tensor(*item) for item in items]
 
     projection = cell.projection
     into, forget, _, out = cell.peepholes
     inputs = [
         qs8(x, *cell.of_x),
-        *given(T.TENSOR_QUANT8_SYMM, qsym8, (*cell.direct, *cell.recurrent)),
-        *given(T.TENSOR_QUANT16_SYMM, qsym16, (into, forget, out)),
-        *given(T.TENSOR_INT32, i32, [None if row is None else (row,) for row in cell.biases]),
-        *given(T.TENSOR_QUANT8_SYMM, qsym8, [projection and projection[:2]]),
-        *given(T.TENSOR_INT32, i32, [projection and projection[2:]]),
+        *arguments(T.TENSOR_QUANT8_SYMM, qsym8, (*cell.direct, *cell.recurrent)),
+        *arguments(T.TENSOR_QUANT16_SYMM, qsym16, (into, forget, out)),
+        *arguments(T.TENSOR_INT32, i32, [None if row is None else (row,) for row in cell.biases]),
+        *arguments(T.TENSOR_QUANT8_SYMM, qsym8, [projection and projection[:2]]),
+        *arguments(T.TENSOR_INT32, i32, [projection and projection[2:]]),
         qs8(h, *cell.of_h),
         qsym16(state, 2.0**cell.state_bits),
-        *given(T.TENSOR_QUANT16_SYMM, qsym16, cell.gains),
+        *arguments(T.TENSOR_QUANT16_SYMM, qsym16, cell.gains),
         cell.cell_clip, cell.projection_clip, *cell.intermediates,
         cell.hidden[1], cell.hidden[0],
     ]  # fmt: skip
-    wanted = [cells.cell_8(cell, x[b], h[b], state[b]) for b in range(batches)]
-    rows, states = by_output(wanted)
+    expected = [cells.cell_8(cell, x[b], h[b], state[b]) for b in range(batches)]
+    rows, states = by_output(expected)
     results = [qs8(None, *cell.of_h), qsym16(None, 2.0**cell.state_bits), qs8(None, *cell.of_h)]
     compare(Op.QUANTIZED_LSTM, inputs, results, [rows, states, rows], cell._replace(
         direct=None, recurrent=None, gains=None, peepholes=None, biases=None, projection=None

@@ -42,12 +42,12 @@ def on_devices(type: Op, inputs: Sequence[Any], output: Any) -> tuple[Any, Any]:
     return results[0], results[1]
 
 
-def check(type: Op, inputs: Sequence[Any], output: Any, wanted: Any, **shown: Any) -> None:
+def check(type: Op, inputs: Sequence[Any], output: Any, expected: Any, **shown: Any) -> None:
     """Both devices answer what plain integers give."""
     reference, cpu = on_devices(type, inputs, output)
     for name, result in (("nnapi-reference", reference), ("nnapi-cpu", cpu)):
         assert not isinstance(result, NnapiError), f"{name}: {result} {shown}"
-        difference = np.abs(result - np.reshape(wanted, result.shape)).max(initial=0)
+        difference = np.abs(result - np.reshape(expected, result.shape)).max(initial=0)
         assert difference == 0, f"{name} is {difference} off: {shown}"
 
 
@@ -125,10 +125,10 @@ def check_pairs(
     ends = list(integers.RANGE[variant])
     left, right = (ends + some(rng, variant, 46) for _ in range(2))
     activation = 0 if type is Op.PRELU else rng.choice([0, 0, 1, 2, 3])
-    wanted = [[PAIRS[type](a, b, x, y, z, variant, activation) for b in right] for a in left]
+    expected = [[PAIRS[type](a, b, x, y, z, variant, activation) for b in right] for a in left]
     tail = [] if type is Op.PRELU else [activation]
     inputs = [operand(variant, [[a] for a in left], x), operand(variant, right, y), *tail]
-    check(type, inputs, operand(variant, None, z), wanted, x=x, y=y, z=z, activation=activation)
+    check(type, inputs, operand(variant, None, z), expected, x=x, y=y, z=z, activation=activation)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -212,12 +212,12 @@ def test_long_pairs(type: Op, variant: str) -> None:
         of = [(integers.single(s), z) for s, z in of]
         inputs = [operand(variant, x, of[0]), operand(variant, y, of[1]), *tail]
         reference, cpu = on_devices(type, inputs, operand(variant, None, of[2]))
-        wanted = [
+        expected = [
             PAIRS[type](int(a), int(b), *of, variant, 0)
             for a, b in zip(*(np.broadcast_arrays(x, y)[i].ravel() for i in (0, 1)), strict=True)
         ]
-        assert reference.ravel().tolist() == wanted
-        assert cpu.ravel().tolist() == wanted
+        assert reference.ravel().tolist() == expected
+        assert cpu.ravel().tolist() == expected
 
 
 NEAR_INTEGERS = [
@@ -282,9 +282,9 @@ def test_squashed(type: Op, variant: str) -> None:
     scales += [just_fine_enough, 2.0**-20, 2.0**-8, 1 / 17, 1.0, 14.9999, 15.0, 16.0, 31.0, LARGEST]
     for value in scales:
         of = (integers.single(value), zero(rng, variant))
-        wanted = [integers.squashed(x, of, variant, type.name) for x in every(variant)]
+        expected = [integers.squashed(x, of, variant, type.name) for x in every(variant)]
         output = operand(variant, None, SQUASHED[type][variant])
-        check(type, [operand(variant, every(variant), of)], output, wanted, of=of)
+        check(type, [operand(variant, every(variant), of)], output, expected, of=of)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -310,9 +310,9 @@ def test_hard_swish(variant: str) -> None:
     for x_scale, y_scale in scales:
         for x_zero in (zero(rng, variant), integers.RANGE[variant][0]):
             x, y = (x_scale, x_zero), (y_scale, zero(rng, variant))
-            wanted = [integers.hard_swish(q, x, y, variant) for q in every(variant)]
+            expected = [integers.hard_swish(q, x, y, variant) for q in every(variant)]
             inputs = [operand(variant, every(variant), x)]
-            check(Op.HARD_SWISH, inputs, operand(variant, None, y), wanted, x=x, y=y)
+            check(Op.HARD_SWISH, inputs, operand(variant, None, y), expected, x=x, y=y)
 
 
 def along(axis: int, rows: Any) -> Any:
@@ -328,9 +328,11 @@ def test_softmax(variant: str) -> None:
         for axis in (0, 1):
             of, beta = parameters(rng, variant), integers.single(rng.choice([1.0, 0.3, 2.0, 7.0]))
             rows = [some(rng, variant, length), [rng.choice(every(variant))] * length]
-            wanted = [integers.softmax(row, of[0], beta, variant) for row in rows]
+            expected = [integers.softmax(row, of[0], beta, variant) for row in rows]
             inputs = [operand(variant, along(axis, rows), of), beta, axis]
-            check(Op.SOFTMAX, inputs, output, along(axis, wanted), of=of, beta=beta, length=length)
+            check(
+                Op.SOFTMAX, inputs, output, along(axis, expected), of=of, beta=beta, length=length
+            )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -351,18 +353,21 @@ def test_softmax_of_extreme_scales(variant: str, of: float, beta: float) -> None
     output = operand(variant, None, {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)}[variant])
     ends = list(integers.RANGE[variant])
     rows = [some(rng, variant, 40), ends * 20, [ends[1], ends[1] - 1] * 20]
-    wanted = [integers.softmax(row, of, beta, variant) for row in rows]
+    expected = [integers.softmax(row, of, beta, variant) for row in rows]
     inputs = [operand(variant, rows, (of, zero(rng, variant))), beta]
-    check(Op.SOFTMAX, inputs, output, wanted, of=of, beta=beta)
+    check(Op.SOFTMAX, inputs, output, expected, of=of, beta=beta)
 
 
 @pytest.mark.parametrize("length", [511, 512, 1024, 4095, 4096, 8191, 8192, 8193])
 def test_softmax_of_equal_numbers(length: int) -> None:
     """Sums that need all 32 bits, and more."""
     row = [7] * length
-    wanted = integers.softmax(row, 1.0, 1.0, "qu8")
+    expected = integers.softmax(row, 1.0, 1.0, "qu8")
     check(
-        Op.SOFTMAX, [operand("qu8", row, (1.0, 0)), 1.0], operand("qu8", None, (1 / 256, 0)), wanted
+        Op.SOFTMAX,
+        [operand("qu8", row, (1.0, 0)), 1.0],
+        operand("qu8", None, (1 / 256, 0)),
+        expected,
     )
 
 
@@ -377,18 +382,18 @@ def test_l2_normalization(variant: str) -> None:
             rows[3][0] = rng.choice(every(variant))
             for axis, shape in [(1, (4, length)), (1, (4, length, 1)), (0, (length, 4))]:
                 is_last = axis == len(shape) - 1
-                wanted = [integers.l2_normalization(row, of, variant, is_last) for row in rows]
+                expected = [integers.l2_normalization(row, of, variant, is_last) for row in rows]
                 values = np.reshape(along(axis, rows), shape)
                 inputs = [operand(variant, values, (0.1, of)), axis]
                 shown = {"zero": of, "rows": rows, "shape": shape}
-                check(Op.L2_NORMALIZATION, inputs, output, along(axis, wanted), **shown)
+                check(Op.L2_NORMALIZATION, inputs, output, along(axis, expected), **shown)
 
 
 def test_l2_normalization_of_sums_that_overflow() -> None:
     """33,026 squares of 255 are beyond 2^31, which makes the norm count as 1."""
     row = [255] * 33026
-    wanted = integers.l2_normalization(row, 0, "qu8", True)
-    check(Op.L2_NORMALIZATION, [operand("qu8", row, (1.0, 0))], qu8(None, 1 / 128, 128), wanted)
+    expected = integers.l2_normalization(row, 0, "qu8", True)
+    check(Op.L2_NORMALIZATION, [operand("qu8", row, (1.0, 0))], qu8(None, 1 / 128, 128), expected)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -398,9 +403,9 @@ def test_clamps(variant: str, activation: int) -> None:
     type = {1: Op.RELU, 2: Op.RELU1, 3: Op.RELU6}[activation]
     for value in [scale(rng, -9, 4) for _ in range(20)] + [2.0**-149, 2.0**-20, 0.4, LARGEST]:
         of = (integers.single(value), zero(rng, variant))
-        wanted = [integers.clamped(x, variant, activation, *of) for x in every(variant)]
+        expected = [integers.clamped(x, variant, activation, *of) for x in every(variant)]
         inputs = [operand(variant, every(variant), of)]
-        check(type, inputs, operand(variant, None, of), wanted, of=of)
+        check(type, inputs, operand(variant, None, of), expected, of=of)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -408,9 +413,9 @@ def test_reciprocal_root(variant: str) -> None:
     rng = seeded("rsqrt", variant)
     for _ in range(40):
         x, y = parameters(rng, variant, low=-20, high=20), parameters(rng, variant)
-        wanted = [integers.reciprocal_root(q, x, y, variant) for q in every(variant)]
+        expected = [integers.reciprocal_root(q, x, y, variant) for q in every(variant)]
         inputs = [operand(variant, every(variant), x)]
-        check(Op.RSQRT, inputs, operand(variant, None, y), wanted, x=x, y=y)
+        check(Op.RSQRT, inputs, operand(variant, None, y), expected, x=x, y=y)
 
 
 REFUSED = {

@@ -18,11 +18,11 @@ EXAMPLES = 8 * len(KINDS)
 
 @pytest.mark.parametrize("use", QUANTIZED_USES, ids=str)
 def test_no_difference(use):
-    found = worst(use, EXAMPLES)
-    print(line(use, found))
-    assert [item.difference for item in found.values()] == [0] * len(found), line(use, found)
+    actual = worst(use, EXAMPLES)
+    print(line(use, actual))
+    assert [item.difference for item in actual.values()] == [0] * len(actual), line(use, actual)
     least = 0 if _always_fails(use) else EXAMPLES // 4
-    assert all(item.computed >= least for item in found.values()), "most of them fail"
+    assert all(item.computed >= least for item in actual.values()), "most of them fail"
 
 
 def _always_fails(use):
@@ -41,10 +41,10 @@ def test_differences_are_found(monkeypatch, is_failure):
         return result
 
     monkeypatch.setattr(comparison, "outcome", sometimes_wrong)
-    found = worst(use, 2)
-    assert found[last].difference == (FAILED if is_failure else 4)
-    assert found[last].where.startswith("example 0 (plain): ")
-    assert [found[name].difference for name in right] == [0] * len(right)
+    actual = worst(use, 2)
+    assert actual[last].difference == (FAILED if is_failure else 4)
+    assert actual[last].where.startswith("example 0 (plain): ")
+    assert [actual[name].difference for name in right] == [0] * len(right)
 
 
 def test_a_seed_gives_the_same_example():

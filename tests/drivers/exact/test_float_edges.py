@@ -42,14 +42,14 @@ def compute(request):
     return run
 
 
-def same(found, wanted):
+def same(actual, goal):
     """Equal, NaN where NaN is wanted."""
-    np.testing.assert_array_equal(found, np.array(wanted, found.dtype))
+    np.testing.assert_array_equal(actual, np.array(goal, actual.dtype))
 
 
-def near(found, wanted):
+def near(actual, goal):
     """Infinities, NaN and zeros where they are wanted, the rest but for rounding."""
-    np.testing.assert_allclose(found, np.array(wanted, found.dtype), rtol=1e-6, atol=0)
+    np.testing.assert_allclose(actual, np.array(goal, actual.dtype), rtol=1e-6, atol=0)
 
 
 # Fused activations
@@ -90,27 +90,27 @@ def test_half_precision_is_clamped_as_float32_and_rounded_after(compute):
 def test_sums_of_products_end_at_the_largest_number(compute, activation):
     low, high = ENDS[activation]
     pixels = np.array([3e38, -3e38, INF, -INF, NAN, 0]).reshape(1, 1, 6, 1)
-    wanted = np.array([high, low, high, low, NAN, 1]).reshape(1, 1, 6, 1)
+    goal = np.array([high, low, high, low, NAN, 1]).reshape(1, 1, 6, 1)
     image, bias = f32(pixels), f32([1])
     taps, strides = f32(np.full((1, 1, 1, 1), 2.0)), (1, 1)
-    same(compute(Op.CONV_2D, [image, taps, bias, VALID, *strides, activation]), wanted)
-    same(compute(Op.DEPTHWISE_CONV_2D, [image, taps, bias, VALID, *strides, 1, activation]), wanted)
+    same(compute(Op.CONV_2D, [image, taps, bias, VALID, *strides, activation]), goal)
+    same(compute(Op.DEPTHWISE_CONV_2D, [image, taps, bias, VALID, *strides, 1, activation]), goal)
     grouped = [image, taps, bias, VALID, *strides, 1, activation, False]
-    same(compute(Op.GROUPED_CONV_2D, grouped), wanted)
+    same(compute(Op.GROUPED_CONV_2D, grouped), goal)
     transposed = [image, taps, bias, i32([1, 1, 6, 1]), VALID, *strides, activation, False]
-    same(compute(Op.TRANSPOSE_CONV_2D, transposed), wanted)
+    same(compute(Op.TRANSPOSE_CONV_2D, transposed), goal)
     rows = f32(pixels.reshape(6, 1))
     connected = compute(Op.FULLY_CONNECTED, [rows, f32([[2.0]]), bias, activation])
-    same(connected, wanted.reshape(6, 1))
+    same(connected, goal.reshape(6, 1))
 
 
 def test_half_precision_sums_of_products_may_be_infinite(compute):
     image, taps = f16([[[[60000.0], [-60000.0], [1.0]]]]), f16([[[[2.0]]]])
-    for activation, wanted in ((NONE, [INF, -INF, 2]), (RELU, [INF, 0, 2]), (RELU6, [6, 0, 2])):
+    for activation, goal in ((NONE, [INF, -INF, 2]), (RELU, [INF, 0, 2]), (RELU6, [6, 0, 2])):
         scalars = [f16([0.0]), VALID, 1, 1]
-        same(compute(Op.CONV_2D, [image, taps, *scalars, activation], f16()).ravel(), wanted)
-        found = compute(Op.DEPTHWISE_CONV_2D, [image, taps, *scalars, 1, activation], f16())
-        same(found.ravel(), wanted)
+        same(compute(Op.CONV_2D, [image, taps, *scalars, activation], f16()).ravel(), goal)
+        actual = compute(Op.DEPTHWISE_CONV_2D, [image, taps, *scalars, 1, activation], f16())
+        same(actual.ravel(), goal)
 
 
 def test_products_without_an_activation_are_not_clamped(compute):
@@ -131,7 +131,7 @@ def test_pooling_ends_at_the_largest_number(compute, activation):
         width = image.operand.dimensions[2]
         return compute(type, [image, VALID, 1, 1, width, 1, activation]).ravel()
 
-    for pixels, wanted in (
+    for pixels, goal in (
         ([3e38, 3e38], high),  # the sum exceeds float32, the average would not
         ([-3e38, -3e38], low),
         ([INF, 1], high),
@@ -139,20 +139,20 @@ def test_pooling_ends_at_the_largest_number(compute, activation):
         ([NAN, 1], NAN),
         ([INF, -INF], NAN),
     ):
-        same(pooled(Op.AVERAGE_POOL_2D, pixels), [wanted])
-    for pixels, wanted in (
+        same(pooled(Op.AVERAGE_POOL_2D, pixels), [goal])
+    for pixels, goal in (
         ([1e20, 1], high),  # so does the square
         ([-INF, 1], high),
         ([NAN, 1], NAN),
     ):
-        same(pooled(Op.L2_POOL_2D, pixels), [wanted])
-    for pixels, wanted in (
+        same(pooled(Op.L2_POOL_2D, pixels), [goal])
+    for pixels, goal in (
         ([INF, 1], high),
         ([-INF, -INF], low),
         ([NAN, -INF, 7, NAN], min(7, high)),  # NaN exceeds nothing
         ([NAN] * 5, low),
     ):
-        same(pooled(Op.MAX_POOL_2D, pixels), [wanted])
+        same(pooled(Op.MAX_POOL_2D, pixels), [goal])
 
 
 def test_activations_of_their_own_let_no_nan_through(compute):
@@ -166,14 +166,14 @@ def test_activations_of_their_own_let_no_nan_through(compute):
 
 @pytest.mark.parametrize("type", [Op.RELU, Op.RELU6])
 def test_a_zero_has_the_sign_of_the_bound(compute, type):
-    found = compute(type, [f32([-0.0, 0.0])])
-    assert not np.signbit(found).any()
+    actual = compute(type, [f32([-0.0, 0.0])])
+    assert not np.signbit(actual).any()
 
 
 def test_a_product_that_vanishes_keeps_its_sign(compute):
     """It is 0 before it is clamped, and not below the bound."""
-    found = compute(Op.MUL, [f32([-1e-45]), f32([1e-45]), int(RELU)])
-    assert np.signbit(found).all()
+    actual = compute(Op.MUL, [f32([-1e-45]), f32([1e-45]), int(RELU)])
+    assert np.signbit(actual).all()
 
 
 def test_quantize_has_no_nan(compute):
@@ -201,9 +201,9 @@ def along(axis, rows):
 @AXES
 def test_l2_normalization(compute, axis):
     rows = [[INF, 1], [NAN, 1], [1e30, 1], [1e-30, 1e-30], [0, 0], [1e19, 0]]
-    wanted = [[NAN, 0], [NAN, NAN], [0, 0], [1e-24, 1e-24], [0, 0], [1, 0]]
-    found = compute(Op.L2_NORMALIZATION, [f32(along(axis, rows)), axis])
-    near(found, along(axis, wanted))
+    goal = [[NAN, 0], [NAN, NAN], [0, 0], [1e-24, 1e-24], [0, 0], [1, 0]]
+    actual = compute(Op.L2_NORMALIZATION, [f32(along(axis, rows)), axis])
+    near(actual, along(axis, goal))
 
 
 @AXES
@@ -214,25 +214,25 @@ def test_local_response_normalization(compute, axis, radius):
     for special, at_special in ((INF, NAN), (NAN, NAN), (1e25, 0), (1e18, 2e-18)):
         x = np.full((2, length), 2.0)
         x[0, 3] = special
-        wanted = np.empty(x.shape)
+        goal = np.empty(x.shape)
         for row in range(2):
             for i in range(length):
                 seen = x[row, max(0, i - radius) : i + radius + 1]
                 with np.errstate(invalid="ignore", over="ignore"):
                     total = (seen.astype(np.float32) ** 2).sum()
-                    wanted[row, i] = x[row, i] / (1 + np.float32(0.5) * total)
-        if np.isinf(wanted[0, 3]) or special != 1e18:
-            wanted[0, 3] = at_special
+                    goal[row, i] = x[row, i] / (1 + np.float32(0.5) * total)
+        if np.isinf(goal[0, 3]) or special != 1e18:
+            goal[0, 3] = at_special
         inputs = [f32(along(axis, x)), radius, 1.0, 0.5, 1.0, axis]
-        found = compute(Op.LOCAL_RESPONSE_NORMALIZATION, inputs)
-        near(found, along(axis, wanted))
+        actual = compute(Op.LOCAL_RESPONSE_NORMALIZATION, inputs)
+        near(actual, along(axis, goal))
 
 
 def test_squares_that_vanish(compute):
     """They do in float32: 0^-0.5 is infinite."""
     x = f32([[[[0, 1e-30, 2e-25, -1e-30]]]])
-    found = compute(Op.LOCAL_RESPONSE_NORMALIZATION, [x, 0, 0.0, 1.0, 0.5])
-    same(found, [[[[NAN, INF, INF, -INF]]]])
+    actual = compute(Op.LOCAL_RESPONSE_NORMALIZATION, [x, 0, 0.0, 1.0, 0.5])
+    same(actual, [[[[NAN, INF, INF, -INF]]]])
     pooled = compute(Op.L2_POOL_2D, [f32([[[[1e-23]]]]), VALID, 1, 1, 1, 1, int(NONE)])
     same(pooled, [[[[0]]]])
 
@@ -241,13 +241,13 @@ def test_squares_that_vanish(compute):
 def test_instance_normalization(compute, nchw):
     """What is not finite, or overflows the sum, leaves no number; squares that do leave beta."""
     pixels = [[1, 3], [INF, 1], [NAN, 1], [3e38, 3e38], [1e25, -1e25], [1, -INF]]
-    wanted = [[0.75, 1.25], *[[NAN] * 2] * 3, [1, 1], [NAN] * 2]
+    goal = [[0.75, 1.25], *[[NAN] * 2] * 3, [1, 1], [NAN] * 2]
     shape = (1, 6, 1, 2)
-    image, result = np.array(pixels, float).reshape(shape), np.array(wanted).reshape(shape)
+    image, result = np.array(pixels, float).reshape(shape), np.array(goal).reshape(shape)
     if not nchw:
         image, result = (np.ascontiguousarray(np.moveaxis(x, 1, 3)) for x in (image, result))
-    found = compute(Op.INSTANCE_NORMALIZATION, [f32(image), 0.25, 1.0, 1e-9, nchw])
-    near(found, result)
+    actual = compute(Op.INSTANCE_NORMALIZATION, [f32(image), 0.25, 1.0, 1e-9, nchw])
+    near(actual, result)
 
 
 SOFT = [[INF, 1, 2], [NAN, 1, 2], [-INF, 1, 1], [-INF] * 3, [INF, -INF, 0], [3e38, -3e38, 3e38]]
@@ -255,17 +255,17 @@ SOFT = [[INF, 1, 2], [NAN, 1, 2], [-INF, 1, 1], [-INF] * 3, [INF, -INF, 0], [3e3
 
 @AXES
 def test_softmax(compute, axis):
-    wanted = [[NAN] * 3, [NAN] * 3, [0, 0.5, 0.5], [NAN] * 3, [NAN] * 3, [0.5, 0, 0.5]]
-    found = compute(Op.SOFTMAX, [f32(along(axis, SOFT)), 1.0, axis])
-    near(found, along(axis, wanted))
+    goal = [[NAN] * 3, [NAN] * 3, [0, 0.5, 0.5], [NAN] * 3, [NAN] * 3, [0.5, 0, 0.5]]
+    actual = compute(Op.SOFTMAX, [f32(along(axis, SOFT)), 1.0, axis])
+    near(actual, along(axis, goal))
 
 
 @AXES
 def test_log_softmax(compute, axis):
     half = -np.log(2)
-    wanted = [[NAN] * 3, [NAN] * 3, [-INF, half, half], *[[NAN] * 3] * 2, [half, -INF, half]]
-    found = compute(Op.LOG_SOFTMAX, [f32(along(axis, SOFT)), 1.0, axis])
-    near(found, along(axis, wanted))
+    goal = [[NAN] * 3, [NAN] * 3, [-INF, half, half], *[[NAN] * 3] * 2, [half, -INF, half]]
+    actual = compute(Op.LOG_SOFTMAX, [f32(along(axis, SOFT)), 1.0, axis])
+    near(actual, along(axis, goal))
 
 
 @AXES
@@ -290,11 +290,11 @@ def test_resize_bilinear(compute, nchw):
     """
     pixels = [[INF, 1, 5, NAN, 3, 7], [1, 1, 5, 5, 3, 7]]
     image = np.array(pixels).reshape((1, 1, 2, 6) if nchw else (1, 2, 6, 1))
-    found = compute(Op.RESIZE_BILINEAR, [f32(image), 12, 4, nchw]).reshape(4, 12)
+    actual = compute(Op.RESIZE_BILINEAR, [f32(image), 12, 4, nchw]).reshape(4, 12)
     below = [1, 1, 1, 3, 5, 5, 5, 4, 3, 5, 7, 7]
-    same(found[0], [NAN, NAN, 1, 3, 5, NAN, NAN, NAN, 3, 5, 7, 7])
-    same(found[1], [NAN, INF, 1, 3, 5, NAN, NAN, NAN, 3, 5, 7, 7])
-    same(found[2:], [below, below])
+    same(actual[0], [NAN, NAN, 1, 3, 5, NAN, NAN, NAN, 3, 5, 7, 7])
+    same(actual[1], [NAN, INF, 1, 3, 5, NAN, NAN, NAN, 3, 5, 7, 7])
+    same(actual[2:], [below, below])
 
 
 # Other tiers

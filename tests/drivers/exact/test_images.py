@@ -49,15 +49,15 @@ def test_resize_bilinear(flags, nchw, variant):
         new_height, new_width = rng.randint(1, 24), rng.choice([1, 3, 16, rng.randint(4, 60)])
         depth = rng.choice([1, 2, 3, 9, 17])
         image = picture(rng, variant, height, width, depth)
-        wanted = np.array(
+        expected = np.array(
             images.resize_bilinear(image.tolist(), new_height, new_width, variant, *FLAGS[flags])
         )
         if nchw:
-            image, wanted = (x.transpose(2, 0, 1) for x in (image, wanted))
+            image, expected = (x.transpose(2, 0, 1) for x in (image, expected))
         inputs = [TENSORS[variant]([image], *of), new_width, new_height, nchw, *FLAGS[flags]]
         for name, result in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant](None, *of)):
             shown = f"{name}: {height} x {width} to {new_height} x {new_width}, depth {depth}"
-            assert result[0].tolist() == wanted.tolist(), shown
+            assert result[0].tolist() == expected.tolist(), shown
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -66,16 +66,16 @@ def test_errors_do_not_grow_along_a_row(size, variant):
     before, after = size
     rng = random.Random(repr(size))
     row = picture(rng, variant, 1, before, 1)
-    wanted = images.resize_bilinear(row.tolist(), 1, after, variant)
+    expected = images.resize_bilinear(row.tolist(), 1, after, variant)
     column = row.reshape(before, 1, 1)
     for name, result in results(
         Op.RESIZE_BILINEAR, [TENSORS[variant]([row]), after, 1, False], TENSORS[variant]()
     ):
-        assert result[0].tolist() == wanted, name
+        assert result[0].tolist() == expected, name
     for name, result in results(
         Op.RESIZE_BILINEAR, [TENSORS[variant]([column]), 1, after, False], TENSORS[variant]()
     ):
-        assert result[0].reshape(np.shape(wanted)).tolist() == wanted, name
+        assert result[0].reshape(np.shape(expected)).tolist() == expected, name
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -87,10 +87,10 @@ def test_resize_bilinear_by_scales(variant):
         scales = [max(s, single(1.001 / n)) for s, n in zip(scales, (height, width), strict=True)]
         sizes = [int(single(n * s)) for n, s in zip((height, width), scales, strict=True)]
         image = picture(rng, variant, height, width, 3)
-        wanted = images.resize_bilinear(image.tolist(), *sizes, variant)
+        expected = images.resize_bilinear(image.tolist(), *sizes, variant)
         inputs = [TENSORS[variant]([image]), scales[1], scales[0], False]
         for name, result in results(Op.RESIZE_BILINEAR, inputs, TENSORS[variant]()):
-            assert result[0].tolist() == wanted, (name, height, width, scales)
+            assert result[0].tolist() == expected, (name, height, width, scales)
 
 
 STRIDES = [(1.0, 2.0), (3.0, 3.0), (7.0, 5.0), (single(0.3), single(1.7)), (16.0, 11.0)]
@@ -116,20 +116,20 @@ def test_roi_align(strides, variant, nchw):
             )
             rois.append([across[0], down[0], across[1], down[1]])
         size = rng.randint(1, 6), rng.randint(1, 6)
-        wanted = np.array(
+        expected = np.array(
             [
                 images.roi_align(image.tolist(), roi, size, strides, ratios, of_x, of_z, variant)
                 for roi in rois
             ]
         )
         if nchw:
-            image, wanted = image.transpose(2, 0, 1), wanted.transpose(0, 3, 1, 2)
+            image, expected = image.transpose(2, 0, 1), expected.transpose(0, 3, 1, 2)
         inputs = [
             TENSORS[variant]([image], *of_x), tensor(T.TENSOR_QUANT16_ASYMM, rois, 0.125),
             i32([0] * len(rois)), *size, *strides, *ratios, nchw,
         ]  # fmt: skip
         for name, result in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, *of_z)):
-            assert result.tolist() == wanted.tolist(), (name, strides, ratios, size)
+            assert result.tolist() == expected.tolist(), (name, strides, ratios, size)
 
 
 @pytest.mark.parametrize("variant", TENSORS)
@@ -140,6 +140,6 @@ def test_strides_whose_reciprocal_no_float32_holds(variant):
     inputs = [TENSORS[variant]([image], 1.0), rois, i32([0]), 1, 1, 1e-40, 1e-40, 1, 1, False]
     strides = (single(1e-38), single(1e-38))
     parameters = (1.0, 0), (2.0, 0), variant
-    wanted = images.roi_align(image.tolist(), [0] * 4, (1, 1), strides, (1, 1), *parameters)
+    expected = images.roi_align(image.tolist(), [0] * 4, (1, 1), strides, (1, 1), *parameters)
     for name, result in results(Op.ROI_ALIGN, inputs, TENSORS[variant](None, 2.0)):
-        assert result[0].tolist() == wanted, name
+        assert result[0].tolist() == expected, name

@@ -123,7 +123,7 @@ def test_any_sum(device, operation, tensor):
         with nullcontext() if device == "nnapi-reference" else tier(device):
             runner = ReferenceDevice() if device == "nnapi-reference" else CpuDevice()
             [result] = execute(runner, OperationType[operation], operands, [output])
-        wanted = np.broadcast_to(expected, result.shape)
-        assert result.astype(int).tolist() == wanted.tolist(), (source, filter, target, zero_point)
+        goal = np.broadcast_to(expected, result.shape)
+        assert result.astype(int).tolist() == goal.tolist(), (source, filter, target, zero_point)
         compared += result.size
     assert compared > 40_000

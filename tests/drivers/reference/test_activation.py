@@ -106,5 +106,5 @@ def test_prelu(compute):
     values = f32([[-2, 3], [4, -5]])
     assert compute(Op.PRELU, [values, f32([10, 0.5])], f32()) == [[-20, 3], [4, -2.5]]
     # real: -2, 0, 1.5 and slopes 0.5, -1: -1, 0, 1.5 and 2, 0, 1.5 in steps of 1/2
-    given = [qu8([6, 10, 13], 0.5, 10), qu8([[12], [6]], 0.25, 10)]
-    assert compute(Op.PRELU, given, qu8(None, 0.5, 100)) == [[98, 100, 103], [104, 100, 103]]
+    inputs = [qu8([6, 10, 13], 0.5, 10), qu8([[12], [6]], 0.25, 10)]
+    assert compute(Op.PRELU, inputs, qu8(None, 0.5, 100)) == [[98, 100, 103], [104, 100, 103]]

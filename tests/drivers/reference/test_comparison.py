@@ -20,10 +20,10 @@ from tests.single import bool8, f32, i32, qs8, qu8
     ],
 )
 def test_order(compute, type, below, same, above, unordered):
-    wanted = [below, same, above]
-    assert compute(type, [f32([1, 2, 3, nan]), f32([2])], bool8()) == [*wanted, unordered]
-    assert compute(type, [i32([-(2**31), 7, 2**31 - 1]), i32([7])], bool8()) == wanted
-    assert compute(type, [qs8([-128, 0, 127]), qs8([0])], bool8()) == wanted
+    expected = [below, same, above]
+    assert compute(type, [f32([1, 2, 3, nan]), f32([2])], bool8()) == [*expected, unordered]
+    assert compute(type, [i32([-(2**31), 7, 2**31 - 1]), i32([7])], bool8()) == expected
+    assert compute(type, [qs8([-128, 0, 127]), qs8([0])], bool8()) == expected
 
 
 def test_booleans_are_compared_as_bytes(compute):

@@ -195,15 +195,15 @@ def sequence(device, values, outputs=1, time_major=True, **changes):
     }
     names = UNIDIRECTIONAL_SEQUENCE_LSTM.forms[0].inputs.names
     arguments = [given[name] for name in names]
-    found = execute(device, Op.UNIDIRECTIONAL_SEQUENCE_LSTM, arguments, [f32()] * outputs)
-    assert found[0].shape == ((len(values), 1, 1) if time_major else (1, len(values), 1))
-    return [array.ravel().tolist() for array in found]
+    actual = execute(device, Op.UNIDIRECTIONAL_SEQUENCE_LSTM, arguments, [f32()] * outputs)
+    assert actual[0].shape == ((len(values), 1, 1) if time_major else (1, len(values), 1))
+    return [array.ravel().tolist() for array in actual]
 
 
 @pytest.mark.parametrize("time_major", [True, False])
 def test_a_sequence_carries_its_state(device, time_major):
-    found = sequence(device, [1.0, 2.0, 3.0], 3, time_major)
-    assert found == [[11, 13, 16], [16], [16]]
+    actual = sequence(device, [1.0, 2.0, 3.0], 3, time_major)
+    assert actual == [[11, 13, 16], [16], [16]]
     assert sequence(device, [1.0, 2.0], 1, time_major) == [[11, 13]]
 
 
@@ -232,8 +232,8 @@ def both(device, outputs, merge=False, aux=None, values=(1.0, 2.0, 3.0), **chang
     }
     names = BIDIRECTIONAL_SEQUENCE_LSTM.forms[0].inputs.names
     arguments = [given[name] for name in names]
-    found = execute(device, Op.BIDIRECTIONAL_SEQUENCE_LSTM, arguments, [f32()] * outputs)
-    return [array.ravel().tolist() for array in found]
+    actual = execute(device, Op.BIDIRECTIONAL_SEQUENCE_LSTM, arguments, [f32()] * outputs)
+    return [array.ravel().tolist() for array in actual]
 
 
 FORWARD, BACKWARD = [11, 13, 16], [94, 95, 97]

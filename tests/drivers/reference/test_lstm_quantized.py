@@ -36,7 +36,7 @@ def qs16(values=None, scale=1.0):
 def fixed_16(device, state, x=(128,), h=(128, 128), **changes):
     """(cell state, output) with two units; a weight is a 4096th of a sum of products."""
     weights, zero = 128 * ONE, 100
-    given = {
+    arguments = {
         "input": qu8([x], 1 / 128, 128),
         "prev_output": qu8([h], 1 / 128, 128),
         "prev_cell_state": qs16([state], 2**-11),
@@ -48,7 +48,7 @@ def fixed_16(device, state, x=(128,), h=(128, 128), **changes):
     result = execute(
         device,
         Op.QUANTIZED_16BIT_LSTM,
-        [given[name] for name in names],
+        [arguments[name] for name in names],
         [qs16(None, 2**-11), qu8(None, 1 / 128, 128)],
     )
     return [array[0].tolist() for array in result]
@@ -109,8 +109,8 @@ def nothing(name):
 
 def quantized(device, state, x=3, state_scale=ONE, outputs=1, **changes):
     """(output, cell state) of one unit, whose weights are 0."""
-    given = {name: nothing(name) for name in (*parameter_names(), *gain_names())}
-    given |= {
+    arguments = {name: nothing(name) for name in (*parameter_names(), *gain_names())}
+    arguments |= {
         "input": qs8([[x]], 2**-6, 3),
         "prev_output": qs8([[5]], 2**-8, 5),
         "prev_cell_state": qs16([[state]], state_scale),
@@ -127,7 +127,7 @@ def quantized(device, state, x=3, state_scale=ONE, outputs=1, **changes):
     output, cell, copy = execute(
         device,
         Op.QUANTIZED_LSTM,
-        [given[name] for name in names],
+        [arguments[name] for name in names],
         [qs8(None, 2**-8, 5), qs16(None, state_scale), qs8(None, 2**-8, 5)],
     )
     assert output.tolist() == copy.tolist()
@@ -148,15 +148,15 @@ def test_the_zero_point_of_the_hidden_state_is_subtracted(device):
 
 
 def test_projection(device):
-    given = {"projection_weights": qsym8([[2]], 0.5), "projection_bias": i32([4])}
+    arguments = {"projection_weights": qsym8([[2]], 0.5), "projection_bias": i32([4])}
     # 5 + (4 + 2 * 31) / 2, whatever the zero point of the hidden state is.
-    assert quantized(device, 2000, **given) == (38, 1000)
-    assert quantized(device, 2000, **given, hidden_state_zero_point=6) == (38, 1000)
+    assert quantized(device, 2000, **arguments) == (38, 1000)
+    assert quantized(device, 2000, **arguments, hidden_state_zero_point=6) == (38, 1000)
     # 10.2 / 0.5 steps
-    assert quantized(device, 2000, **given, projection_clip=10.2) == (20, 1000)
-    given["projection_bias"] = nothing("projection_bias")
+    assert quantized(device, 2000, **arguments, projection_clip=10.2) == (20, 1000)
+    arguments["projection_bias"] = nothing("projection_bias")
     with pytest.raises(NnapiError) as error:
-        quantized(device, 2000, **given)
+        quantized(device, 2000, **arguments)
     assert error.value.code is ResultCode.OP_FAILED
 
 
@@ -173,9 +173,9 @@ def test_the_cell_is_clipped(device):
 
 def test_weights_and_zero_point_of_the_input(device):
     # 10 * 100 steps of 2^-12, tanh 7840, by half an input gate.
-    given = {input_names()[CELL]: qsym8([[100]], 2**-6)}
-    assert quantized(device, 0, x=13, **given)[1] == 490
-    assert quantized(device, 0, x=3, **given)[1] == 0
+    arguments = {input_names()[CELL]: qsym8([[100]], 2**-6)}
+    assert quantized(device, 0, x=13, **arguments)[1] == 490
+    assert quantized(device, 0, x=3, **arguments)[1] == 0
 
 
 def test_biases_have_no_effect_without_normalisation(device):
@@ -192,10 +192,10 @@ def test_normalisation_adds_the_bias(device):
 
 def test_coupled_gates(device):
     names = input_names()[INTO], recurrent_names()[INTO], bias_names()[INTO]
-    given = {name: nothing(name) for name in names}
-    given[input_names()[CELL]] = qsym8([[100]], 2**-6)
+    arguments = {name: nothing(name) for name in names}
+    arguments[input_names()[CELL]] = qsym8([[100]], 2**-6)
     # The input gate is 32767 - 16384.
-    assert quantized(device, 2000, x=13, input_intermediate_scale=0.0, **given)[1] == 1490
+    assert quantized(device, 2000, x=13, input_intermediate_scale=0.0, **arguments)[1] == 1490
 
 
 def test_peepholes_see_the_state_before_and_after(device):

@@ -61,8 +61,8 @@ def test_local_response(compute):
         pytest.approx([3 / 10, 4 / 20]),
     ]
     half = OperandType.FLOAT16
-    given = [f16([1, 2]), 0, *(scalar(half, x) for x in (1, 3, 0.5))]
-    assert compute(Op.LOCAL_RESPONSE_NORMALIZATION, given, f16()) == pytest.approx(
+    arguments = [f16([1, 2]), 0, *(scalar(half, x) for x in (1, 3, 0.5))]
+    assert compute(Op.LOCAL_RESPONSE_NORMALIZATION, arguments, f16()) == pytest.approx(
         [0.5, 2 / 13**0.5], rel=1e-3
     )
 
@@ -70,13 +70,13 @@ def test_local_response(compute):
 def test_instance(compute):
     # channels 1 2 3 6 and 10 10 10 10: means 3 and 10, variances 3.5 and 0
     image = np.array([[[[1, 10], [2, 10]], [[3, 10], [6, 10]]]])
-    wanted = np.array([[[[-4, 0], [-2, 0]], [[0, 0], [6, 0]]]]) / 2 + 0.5
+    expected = np.array([[[[-4, 0], [-2, 0]], [[0, 0], [6, 0]]]]) / 2 + 0.5
     tail = [2.0, 0.5, 0.5]
     result = compute(Op.INSTANCE_NORMALIZATION, [f32(image), *tail, False], f32())
-    np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
     turned = image.transpose(0, 3, 1, 2).tolist()
     result = compute(Op.INSTANCE_NORMALIZATION, [f32(turned), *tail, True], f32())
-    np.testing.assert_allclose(result, wanted.transpose(0, 3, 1, 2), rtol=1e-6)
+    np.testing.assert_allclose(result, expected.transpose(0, 3, 1, 2), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

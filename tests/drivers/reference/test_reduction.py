@@ -59,8 +59,8 @@ def test_extremes(compute):
 
 def test_extremes_start_at_finite_numbers_and_pass_over_nan(compute):
     def both(make, *values):
-        given = [make(values), i32([0]), False]
-        return [compute(type, given, make())[0] for type in (Op.REDUCE_MAX, Op.REDUCE_MIN)]
+        inputs = [make(values), i32([0]), False]
+        return [compute(type, inputs, make())[0] for type in (Op.REDUCE_MAX, Op.REDUCE_MIN)]
 
     assert both(f32, -INF, -INF) == [-LARGEST, -INF]
     assert both(f32, INF, INF) == [INF, LARGEST]

@@ -43,9 +43,9 @@ def test_nearest_from_two_to_three(compute, flags, expected):
 
 def test_between_four_pixels(compute):
     image = [[[[1], [3]], [[5], [11]]]]
-    wanted = [[[[1], [2], [3]], [[3], [5], [7]], [[5], [8], [11]]]]
-    assert compute(BILINEAR, [f32(image), 3, 3, False, True, False], f32()) == wanted
-    assert compute(BILINEAR, [f16(image), 3, 3, False, True, False], f16()) == wanted
+    reference = [[[[1], [2], [3]], [[3], [5], [7]], [[5], [8], [11]]]]
+    assert compute(BILINEAR, [f32(image), 3, 3, False, True, False], f32()) == reference
+    assert compute(BILINEAR, [f16(image), 3, 3, False, True, False], f16()) == reference
 
 
 def test_stored_numbers_are_rounded(compute):

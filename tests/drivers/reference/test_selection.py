@@ -12,17 +12,17 @@ NAN = float("nan")
 
 def test_select(compute):
     for make in (f32, f16, i32):
-        given = [bool8([0, 1, 255]), make([1, 2, 3]), make([4, 5, 6])]
-        assert compute(Op.SELECT, given, make()) == [4, 2, 3]
+        inputs = [bool8([0, 1, 255]), make([1, 2, 3]), make([4, 5, 6])]
+        assert compute(Op.SELECT, inputs, make()) == [4, 2, 3]
 
 
 def test_select_requantizes(compute):
     mask = bool8([1, 1, 0, 0])
     # input1 in halves around 10, input2 in quarters around -128, the output in ones around 1
-    given = [mask, qs8([13, 120, 0, 0], 0.5, 10), qs8([0, 0, -122, -101], 0.25, -128)]
-    assert compute(Op.SELECT, given, qs8(None, 1, 1)) == [3, 56, 3, 8]
-    given = [mask, qu8([0, 255, 0, 0]), qu8([0, 0, 7, 8], 2, 3)]
-    assert compute(Op.SELECT, given, qu8(None, 1, 2)) == [2, 255, 10, 12]
+    inputs = [mask, qs8([13, 120, 0, 0], 0.5, 10), qs8([0, 0, -122, -101], 0.25, -128)]
+    assert compute(Op.SELECT, inputs, qs8(None, 1, 1)) == [3, 56, 3, 8]
+    inputs = [mask, qu8([0, 255, 0, 0]), qu8([0, 0, 7, 8], 2, 3)]
+    assert compute(Op.SELECT, inputs, qu8(None, 1, 2)) == [2, 255, 10, 12]
     # half of a step below 0 is rounded away from 0 of the stored value, not of the real one
     assert compute(Op.SELECT, [bool8([1]), qu8([7], 0.5, 8), qu8([0])], qu8(None, 1, 8)) == [8]
 

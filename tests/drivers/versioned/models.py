@@ -74,10 +74,10 @@ class Driver:
 
     def execute(self, request, callback):
         self.requests.append(request)
-        values, wanted = (
+        values, expected = (
             np.frombuffer(located(a.location, request.pools), np.float32)
             for a in (request.inputs[0], request.outputs[0])
         )
-        wanted[:] = np.maximum(values, 0)
+        expected[:] = np.maximum(values, 0)
         callback.notify(Status.NONE)
         return Status.NONE

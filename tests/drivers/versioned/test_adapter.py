@@ -94,12 +94,12 @@ def test_supported_operations(device, driver):
 
 
 def test_capabilities(device, driver):
-    found = device.getCapabilities()
+    actual = device.getCapabilities()
     quick, slow = PerformanceInfo(0.5, 0.25), PerformanceInfo(2.0, 4.0)
-    assert found.operand_performance[OperandType.TENSOR_FLOAT32] == quick
-    assert found.operand_performance[OperandType.TENSOR_QUANT8_ASYMM] == slow
-    assert found.operand_performance[OperandType.TENSOR_FLOAT16].exec_time == float("inf")
-    assert found.relaxed_float32_to_float16_performance_tensor == quick
+    assert actual.operand_performance[OperandType.TENSOR_FLOAT32] == quick
+    assert actual.operand_performance[OperandType.TENSOR_QUANT8_ASYMM] == slow
+    assert actual.operand_performance[OperandType.TENSOR_FLOAT16].exec_time == float("inf")
+    assert actual.relaxed_float32_to_float16_performance_tensor == quick
     driver.getCapabilities = lambda: (Status.NONE, (1, 2))
     refusal(ResultCode.OP_FAILED, "must be Capabilities", device.getCapabilities)
     driver.getCapabilities = lambda: (Status.DEVICE_UNAVAILABLE, None)
@@ -176,12 +176,12 @@ STATUSES = [
 def test_statuses(device, driver, status, code):
     """Returned without a callback, or told by one."""
 
-    def told(*arguments):
+    def messages(*arguments):
         arguments[-1].notify(status, *[None] * (len(arguments) == 3))
         return Status.NONE
 
     prepared = prepare(device)
-    for behaviour in (lambda *_: status, lambda *arguments: told(*arguments)):
+    for behaviour in (lambda *_: status, lambda *arguments: messages(*arguments)):
         driver.execute = driver.prepareModel = behaviour
         refusal(code, "test.prepareModel", prepare, device)
         refusal(code, "test.execute", run, prepared)
@@ -340,7 +340,7 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
     """No time limit can end its call, for nobody can act on it; but the wait is explained."""
     import ctypes
 
-    told, done = [], threading.Event()
+    messages, done = [], threading.Event()
     stderr = f"/proc/{os.getpid()}/fd/2"
     until_said = (
         f"for _ in $(seq {HANGS_S}0); do test -s {stderr} && break; sleep 0.1; done".encode()
@@ -348,7 +348,7 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
 
     def hold(*arguments):
         ctypes.PyDLL(None).system(until_said)  # PyDLL keeps the lock
-        told.append(capfd.readouterr().err)
+        messages.append(capfd.readouterr().err)
         done.set()
         return 0
 
@@ -356,7 +356,7 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
     with pytest.raises(NnapiError):
         prepare(device)
     assert done.wait(HANGS_S)
-    (line,) = told[0].splitlines()
+    (line,) = messages[0].splitlines()
     assert "nnapi_shim warning: test.prepareModel has not answered for 1.2 s" in line
     assert "NNAPI_SHIM_DRIVER_TIMEOUT" in line
 

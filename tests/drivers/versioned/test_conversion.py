@@ -118,8 +118,8 @@ def argument(array, dimensions=None, omitted=False):
 def test_request():
     model = finished(sums)
     values, results = np.arange(6, dtype=np.float32).reshape(3, 2), np.zeros((4, 2), np.float32)
-    (given, _), (wanted, _) = argument(values), argument(results, (0, 2))
-    converted = to_request(model.main, [given], [wanted], [(3, 2)])
+    (arguments, _), (expected, _) = argument(values), argument(results, (0, 2))
+    converted = to_request(model.main, [arguments], [expected], [(3, 2)])
     validate_request(converted.request, to_v1_0(model))
     first, output = converted.request.inputs[0], converted.request.outputs[0]
     assert (first.dimensions, output.dimensions) == ((3, 2), (3, 2))
@@ -135,17 +135,17 @@ def test_request():
 
 def test_known_dimensions_are_not_repeated():
     model = relu()
-    (given, _), (wanted, _) = (argument(np.zeros(2, np.float32)) for _ in range(2))
-    converted = to_request(model.main, [given], [wanted], [(2,)])
+    (arguments, _), (expected, _) = (argument(np.zeros(2, np.float32)) for _ in range(2))
+    converted = to_request(model.main, [arguments], [expected], [(2,)])
     assert converted.request.inputs[0].dimensions == ()
 
 
 def test_omitted_arguments():
     model = relu()
-    (given, _), (wanted, _) = (
+    (arguments, _), (expected, _) = (
         argument(np.zeros(2, np.float32), omitted=omitted) for omitted in (True, False)
     )
-    request = to_request(model.main, [given], [wanted], [(2,)]).request
+    request = to_request(model.main, [arguments], [expected], [(2,)]).request
     assert request.inputs[0] == v1_0.RequestArgument(True, v1_0.DataLocation(), ())
     assert len(request.pools) == 1
     validate_request(request, to_v1_0(model))
@@ -153,7 +153,7 @@ def test_omitted_arguments():
 
 def test_outputs_of_unknown_size():
     model = relu((0,))
-    (given, _), (wanted, _) = (argument(np.zeros(2, np.float32)) for _ in range(2))
+    (arguments, _), (expected, _) = (argument(np.zeros(2, np.float32)) for _ in range(2))
     with pytest.raises(NnapiError, match=r"output 0 has dimensions \[0\]") as caught:
-        to_request(model.main, [given], [wanted], [(0,)])
+        to_request(model.main, [arguments], [expected], [(0,)])
     assert caught.value.code is ResultCode.OP_FAILED

@@ -128,8 +128,8 @@ GIVEN = Argument(False, Location(0, 0, 8), ())
 WANTED = Argument(False, Location(1, 0, 8), ())
 
 
-def request(given=GIVEN, wanted=WANTED, pools=POOLS):
-    return v1_0.Request((given,), (wanted,), pools)
+def request(arguments=GIVEN, wanted=WANTED, pools=POOLS):
+    return v1_0.Request((arguments,), (wanted,), pools)
 
 
 OMITTED = Argument(True, Location(), ())

@@ -34,15 +34,15 @@ def main() -> int:
             cases = file_cases(*FOLDERS) if kind == "files" else light_cases()
         counts: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
-        for found in outcomes(cases, chosen.device):
-            counts[found.kind] += 1
-            counts[f"partial {found.partial}"] += 1
-            if found.partial == "wrong" or (chosen.verbose and found.partial):
-                print(f"partial {found.partial}: {found.name}: {found.why_partial}")
-            if found.kind == "refused":
-                reasons[found.why.partition(": ")[2].partition("model: ")[2] or found.why] += 1
-            if found.kind == "wrong" or chosen.verbose:
-                print(f"{found.kind}: {found.name} ({found.operators}): {found.why}")
+        for result in outcomes(cases, chosen.device):
+            counts[result.kind] += 1
+            counts[f"partial {result.partial}"] += 1
+            if result.partial == "wrong" or (chosen.verbose and result.partial):
+                print(f"partial {result.partial}: {result.name}: {result.why_partial}")
+            if result.kind == "refused":
+                reasons[result.why.partition(": ")[2].partition("model: ")[2] or result.why] += 1
+            if result.kind == "wrong" or chosen.verbose:
+                print(f"{result.kind}: {result.name} ({result.operators}): {result.why}")
         total[kind] = counts
         failures += counts["wrong"] + counts["partial wrong"]
         for why, count in reasons.most_common():

@@ -63,8 +63,8 @@ def node_cases(*operators: str) -> Iterator[Case]:
         for name in operators:
             with contextlib.suppress(ImportError):
                 import_module(f"{package.__name__}.{name.lower()}")
-        found = list(package._NodeTestCases) if operators else package.collect_testcases()
-    for case in found:
+        actual = list(package._NodeTestCases) if operators else package.collect_testcases()
+    for case in actual:
         kinds = {node.op_type for node in case.model.graph.node}
         if operators and kinds.isdisjoint(operators):
             continue
@@ -221,10 +221,10 @@ def outcomes(cases: Iterable[Case], device: str) -> Iterator[Outcome]:
             with contextlib.suppress(BrokenPipeError), os.fdopen(write, "w") as pipe:
                 for case in chosen[done:]:
                     try:
-                        found = outcome(case, device)
+                        actual = outcome(case, device)
                     except Exception as error:
-                        found = Outcome(case.name, "", "wrong", f"{type(error).__name__}: {error}")
-                    print(json.dumps(found), file=pipe, flush=True)
+                        actual = Outcome(case.name, "", "wrong", f"{type(error).__name__}: {error}")
+                    print(json.dumps(actual), file=pipe, flush=True)
             os._exit(0)
         os.close(write)
         with os.fdopen(read) as pipe:

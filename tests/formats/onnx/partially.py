@@ -45,13 +45,13 @@ def compared(results: list[Any], expected: list[Any], bound: float, relative: fl
         return f"{len(results)} values, expected {len(expected)}"
     for result, value in zip(results, expected, strict=True):
         if isinstance(result, list) or isinstance(value, list):
-            found = compared(list(result), list(value), bound, relative)
+            actual = compared(list(result), list(value), bound, relative)
         elif result is None or value is None:
-            found = "" if result is value else "one value is None"
+            actual = "" if result is value else "one value is None"
         else:
-            found = _array_difference(np.atleast_1d(result), np.atleast_1d(value), bound, relative)
-        if found:
-            return found
+            actual = _array_difference(np.atleast_1d(result), np.atleast_1d(value), bound, relative)
+        if actual:
+            return actual
     return ""
 
 

@@ -235,15 +235,15 @@ def _conditional(graph: Graph, kind: str, x: str, shape: Any) -> None:
 def _repeated(graph: Graph, kind: str, x: str, shape: Any) -> None:
     """A Loop that reads a value around it."""
     value = helper.make_tensor_value_info
-    iteration, goes_on, given, ends, result = (graph.name() for _ in range(5))
+    iteration, goes_on, arguments, ends, result = (graph.name() for _ in range(5))
     body = helper.make_graph(
         [
             helper.make_node("Identity", [goes_on], [ends]),
-            helper.make_node("Add", [given, x], [f"{result}s"]),
+            helper.make_node("Add", [arguments, x], [f"{result}s"]),
             helper.make_node("Atan", [f"{result}s"], [result]),
         ],
         "body",
-        [value(iteration, INT64, []), value(goes_on, BOOL, []), value(given, FLOAT, shape)],
+        [value(iteration, INT64, []), value(goes_on, BOOL, []), value(arguments, FLOAT, shape)],
         [value(ends, BOOL, []), value(result, FLOAT, shape)],
     )
     graph.add("Loop", [graph.constant(np.array(2, np.int64)), "", x], shape, body=body)
@@ -253,8 +253,8 @@ def _positions(graph: Graph, kind: str, x: str, shape: Any) -> None:
     """A value whose dimensions depend on the data."""
     if shape:
         sign = graph.add("Sign", [x], is_float=False)
-        found = graph.add("NonZero", [sign], is_float=False)
-        graph.add("Cast", [found], None, to=FLOAT)
+        actual = graph.add("NonZero", [sign], is_float=False)
+        graph.add("Cast", [actual], None, to=FLOAT)
 
 
 def _compressed(graph: Graph, kind: str, x: str, shape: Any) -> None:

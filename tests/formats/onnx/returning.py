@@ -53,8 +53,8 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take one in so many examples")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    wanted = {OperationType[name] for name in arguments.names}
-    chosen = [e for e in exports.suitable() if not wanted or wanted & set(e.entry["ops"])]
+    expected = {OperationType[name] for name in arguments.names}
+    chosen = [e for e in exports.suitable() if not expected or expected & set(e.entry["ops"])]
     chosen = chosen[:: arguments.every]
     outcomes = [compared(example) for example in chosen]
     exports.report(chosen, outcomes, arguments.verbose)

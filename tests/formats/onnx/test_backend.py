@@ -13,21 +13,21 @@ EACH = 3
 
 
 def kinds(cases) -> list[str]:
-    found = list(outcomes(cases, "nnapi-cpu"))
-    assert not [item for item in found if item.kind == "wrong"]
-    return [item.kind for item in found]
+    result = list(outcomes(cases, "nnapi-cpu"))
+    assert not [item for item in result if item.kind == "wrong"]
+    return [item.kind for item in result]
 
 
 def test_cases_of_frameworks() -> None:
-    found = kinds(file_cases(*FOLDERS))
-    assert found.count("equal") + found.count("constant") >= 99
+    result = kinds(file_cases(*FOLDERS))
+    assert result.count("equal") + result.count("constant") >= 99
 
 
 def test_cases_of_operators() -> None:
-    found = kinds(node_cases(*OPERATORS))
-    assert found.count("equal") + found.count("constant") >= 55
+    result = kinds(node_cases(*OPERATORS))
+    assert result.count("equal") + result.count("constant") >= 55
 
 
 def test_whole_models() -> None:
-    found = kinds(list(light_cases())[1::EACH])
-    assert set(found) == {"equal"}
+    result = kinds(list(light_cases())[1::EACH])
+    assert set(result) == {"equal"}

@@ -149,14 +149,14 @@ def test_deep_nesting() -> None:
 def test_a_function_that_calls_itself() -> None:
     call = helper.make_node("Again", ["a"], ["b"], domain="own")
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
-    again = helper.make_function("own", "Again", ["a"], ["b"], [call], opsets)
+    second = helper.make_function("own", "Again", ["a"], ["b"], [call], opsets)
     graph = helper.make_graph(
         [helper.make_node("Again", ["x"], ["y"], domain="own")],
         "graph",
         [helper.make_tensor_value_info("x", FLOAT, [2])],
         [helper.make_tensor_value_info("y", FLOAT, [2])],
     )
-    model = helper.make_model(graph, opset_imports=opsets, functions=[again], ir_version=9)
+    model = helper.make_model(graph, opset_imports=opsets, functions=[second], ir_version=9)
     assert "nested" in refused(model.SerializeToString())
 
 

@@ -32,8 +32,8 @@ def equal(data: bytes, *inputs: Any) -> None:
     model = loaded(data, None)
     results = nnapi_shim.Compilation(model, devices=["nnapi-cpu"]).run(*map(np.atleast_1d, inputs))
     results = results if isinstance(results, tuple) else (results,)
-    for result, wanted in zip(results, expected, strict=True):
-        np.testing.assert_allclose(result, np.atleast_1d(wanted), rtol=1e-5)
+    for result, goal in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, np.atleast_1d(goal), rtol=1e-5)
 
 
 def numbers(name: str, *values: float) -> Any:
@@ -150,8 +150,8 @@ def test_an_omitted_stacked_result() -> None:
         nnapi_shim.Compilation(loaded(_running_sums("always", outputs, counts=[3]), None))
         for outputs in (3, 2)
     )
-    for result, wanted in zip(two.run(x, step), all_three.run(x, step)[:2], strict=True):
-        np.testing.assert_array_equal(result, wanted)
+    for result, goal in zip(two.run(x, step), all_three.run(x, step)[:2], strict=True):
+        np.testing.assert_array_equal(result, goal)
 
 
 def test_stacked_results_of_unknown_number() -> None:

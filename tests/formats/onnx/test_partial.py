@@ -102,8 +102,8 @@ def test_what_the_parts_say() -> None:
     compiled = model.compile("nnapi-cpu")
     assert compiled.devices == ("nnapi-cpu", "ONNX Runtime")
     assert compiled.input_names == ("x",)
-    (given,), (result,) = compiled.inputs, compiled.outputs
-    assert (given.type.name, given.dimensions) == ("TENSOR_FLOAT32", (2, 3))
+    (arguments,), (result,) = compiled.inputs, compiled.outputs
+    assert (arguments.type.name, arguments.dimensions) == ("TENSOR_FLOAT32", (2, 3))
     assert (result.name, result.dimensions) == ("y", (2, 3))
     np.testing.assert_array_equal(compiled.run(x=X), compiled.run(X))
     compiled.reset()
@@ -298,8 +298,8 @@ def test_open_dimensions(tmp_path: Path) -> None:
         nnapi_shim.load(path, partial=True)
     model = nnapi_shim.load(path, partial=True, shapes={"x": (2, 3)})
     np.testing.assert_allclose(model.compile("nnapi-cpu").run(X), np.exp(np.arctan(X)), 1e-5)
-    found = run(f"{path}@x=2,3", partial=True, device="nnapi-cpu")
-    assert [item.dimensions for item in found.inputs] == [(2, 3)]
+    actual = run(f"{path}@x=2,3", partial=True, device="nnapi-cpu")
+    assert [item.dimensions for item in actual.inputs] == [(2, 3)]
 
 
 def test_constants_in_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,8 +334,8 @@ def test_constants_in_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(chain("Relu", "Atan", "Exp"))
-    found = run(path, partial=True, device="nnapi-cpu")
-    assert found.devices == ("nnapi-cpu", "ONNX Runtime")
+    actual = run(path, partial=True, device="nnapi-cpu")
+    assert actual.devices == ("nnapi-cpu", "ONNX Runtime")
     with pytest.raises(NnapiError, match="run --partial leave them to ONNX Runtime"):
         run(path)
     assert main(["run", str(path), "--partial", "--device", "nnapi-cpu"]) == 0
@@ -391,9 +391,9 @@ def test_any_operator_left_to_onnxruntime(
     path = tmp_path / "model.onnx"
     nnapi_shim.load(EXAMPLES / f"{name}.tflite").save(path)
     data = path.read_bytes()
-    (given,) = onnx.load_from_string(data).graph.input
-    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
-    dtype = helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
+    (arguments,) = onnx.load_from_string(data).graph.input
+    shape = [dim.dim_value for dim in arguments.type.tensor_type.shape.dim]
+    dtype = helper.tensor_dtype_to_np_dtype(arguments.type.tensor_type.elem_type)
     random = np.random.default_rng(1)
     x = random.random(shape) if dtype == np.float32 else random.integers(-128, 128, shape)
     (expected,) = peers.in_onnxruntime(data, [x.astype(dtype)])

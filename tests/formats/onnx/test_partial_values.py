@@ -138,7 +138,7 @@ FOREIGN: dict[str, tuple[int, Any]] = {
 @pytest.mark.parametrize("name", sorted(FOREIGN))
 def test_types_that_nnapi_lacks(name: str) -> None:
     """At inputs, at outputs and between parts."""
-    type, given = FOREIGN[name]
+    type, arguments = FOREIGN[name]
     data = file(
         [
             node("Unsqueeze", ["f", "zero"], ["g"]),
@@ -150,10 +150,10 @@ def test_types_that_nnapi_lacks(name: str) -> None:
         initializer=[helper.make_tensor("zero", INT64, [1], [0])],
     )
     model = loaded_partially(data, None)
-    h, e, f = model.compile("nnapi-cpu").run(given, X)
-    np.testing.assert_array_equal(h, [given, given])
-    np.testing.assert_array_equal(f, given)
-    assert h.dtype == given.dtype
+    h, e, f = model.compile("nnapi-cpu").run(arguments, X)
+    np.testing.assert_array_equal(h, [arguments, arguments])
+    np.testing.assert_array_equal(f, arguments)
+    assert h.dtype == arguments.dtype
     np.testing.assert_allclose(e, np.exp(X), 1e-5)
 
 

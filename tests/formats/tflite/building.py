@@ -159,18 +159,18 @@ def one_operator(
 ) -> bytes:
     """A file of one operator; arrays are constants, None is an input that is left out."""
     made = Building()
-    numbers, given = [], []
+    numbers, arguments = [], []
     for item in inputs:
         if item is None:
             numbers.append(-1)
         elif isinstance(item, Spec):
             numbers.append(made.tensor(item))
             if item.value is None and not item.is_variable:
-                given.append(numbers[-1])
+                arguments.append(numbers[-1])
         else:
             numbers.append(made.constant(item))
     results = [made.tensor(spec) for spec in outputs]
     made.operator(name, numbers, results, kind, **fields)
     made.version(version)
-    made.ends(given, results)
+    made.ends(arguments, results)
     return made.file()

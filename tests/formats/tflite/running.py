@@ -60,15 +60,17 @@ def random(generator: np.random.Generator, detail: dict[str, Any]) -> Array:
     return generator.integers(-5, 6, shape).astype(dtype)
 
 
-def results(found: Any) -> list[Array]:
-    return list(found) if isinstance(found, tuple) else [found]
+def results(result: Any) -> list[Array]:
+    return list(result) if isinstance(result, tuple) else [result]
 
 
-def assert_same(found: Any, wanted: list[Array], steps: int = 0, tolerance: float = 1e-5) -> None:
+def assert_same(
+    result: Any, expected: list[Array], steps: int = 0, tolerance: float = 1e-5
+) -> None:
     """Floats within a tolerance, bytes within steps, all else equal."""
-    found = results(found)
-    assert len(found) == len(wanted)
-    for ours, theirs in zip(found, wanted, strict=True):
+    result = results(result)
+    assert len(result) == len(expected)
+    for ours, theirs in zip(result, expected, strict=True):
         assert ours.shape == (theirs.shape or (1,))
         if theirs.dtype.kind == "f":
             np.testing.assert_allclose(ours.reshape(theirs.shape), theirs, tolerance, tolerance)
@@ -82,10 +84,10 @@ def compare(
 ) -> Model:
     """Run a file on both devices and in LiteRT; the model."""
     theirs = Litert(data)
-    given = list(inputs) or theirs.random(seed)
-    wanted = theirs.run(*given)
+    arguments = list(inputs) or theirs.random(seed)
+    expected = theirs.run(*arguments)
     model = model_of(data)
-    ours = [np.atleast_1d(value) for value in given]
+    ours = [np.atleast_1d(value) for value in arguments]
     for device in DEVICES:
-        assert_same(Compilation(model, device).run(*ours), wanted, steps, tolerance)
+        assert_same(Compilation(model, device).run(*ours), expected, steps, tolerance)
     return model

@@ -54,13 +54,13 @@ def fields(name: str) -> str:
     """The fields of a table."""
     counts: list[int] = []
     getattr(tflite, f"{name}Start")(SimpleNamespace(StartObject=counts.append))
-    found = ["_"] * counts[0]
+    result = ["_"] * counts[0]
     for method, function in vars(getattr(tflite, name)).items():
         is_getter = inspect.isfunction(function) and "_tab.Offset(" in inspect.getsource(function)
         if is_getter and not method.endswith(("Length", "AsNumpy", "IsNone")):
             at, kind = field(inspect.getsource(function))
-            found[at] = f"{method}:{kind}"
-    return " ".join(found)
+            result[at] = f"{method}:{kind}"
+    return " ".join(result)
 
 
 def codes(name: str) -> str:

@@ -35,7 +35,7 @@ def sources() -> list[Path]:
 
 def makers(tree: ast.AST) -> list[ast.Call]:
     """Calls of such functions, but for those with a literal size, such as np.zeros(1, ...)."""
-    found = []
+    actual = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
@@ -43,8 +43,8 @@ def makers(tree: ast.AST) -> list[ast.Call]:
         is_method = node.func.attr in ("repeat", "resize")
         is_literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
         if (of_numpy and node.func.attr in MADE and not is_literal) or is_method:
-            found.append(node)
-    return found
+            actual.append(node)
+    return actual
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: path.name)
@@ -76,12 +76,12 @@ def quantized_sequence() -> bytes:
     made = Building()
     data = made.tensor(Spec("INT8", (2**20, 100, 4), 1 / 64))
     weights = [made.tensor(s8(3, 4, scale=0.01)) for _ in range(4)]
-    again = [made.tensor(s8(3, 3, scale=0.01)) for _ in range(4)]
+    second = [made.tensor(s8(3, 3, scale=0.01)) for _ in range(4)]
     biases = [made.constant(np.arange(3, dtype=np.int32), 0.01 / 64) for _ in range(4)]
     first = made.tensor(Spec("INT8", (2**20, 3), 1 / 128, is_variable=True))
     cell = made.tensor(Spec("INT16", (2**20, 3), 1 / 2048, is_variable=True))
     y = made.tensor(Spec("INT8", (2**20, 100, 3), 1 / 128))
-    inputs = [data, *weights, *again, -1, -1, -1, *biases, -1, -1, first, cell, *[-1] * 4]
+    inputs = [data, *weights, *second, -1, -1, -1, *biases, -1, -1, first, cell, *[-1] * 4]
     kind = "UnidirectionalSequenceLSTMOptions"
     made.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], kind, fusedActivationFunction=4)
     made.ends([data], [y])

@@ -277,9 +277,9 @@ def test_data_behind_the_flatbuffer() -> None:
     made.model.buffers[1].data = None
     made.model.buffers[1].offset, made.model.buffers[1].size = 2**20, value.nbytes
     data = made.file().ljust(2**20, b"\0") + value.tobytes()
-    found = read(data).graphs[0].tensors[2].value
-    assert found is not None
-    np.testing.assert_array_equal(found, value)
+    result = read(data).graphs[0].tensors[2].value
+    assert result is not None
+    np.testing.assert_array_equal(result, value)
 
 
 def test_shape_of_real_numbers() -> None:

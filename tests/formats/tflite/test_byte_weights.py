@@ -26,9 +26,9 @@ def weights(
 ) -> Spec:
     low = 0 if type == "UINT8" else -127
     value = np.random.default_rng(1).integers(low, low + 255, (units, size))
-    given = {"scale": 0.001, **options}
+    arguments = {"scale": 0.001, **options}
     value = value.astype(np.uint8 if type == "UINT8" else np.int8)
-    return Spec(type, (units, size), zero_point=zero, value=value, **given)
+    return Spec(type, (units, size), zero_point=zero, value=value, **arguments)
 
 
 def dense(spec: Spec, *, is_dequantized: bool = False, is_output: bool = False) -> bytes:

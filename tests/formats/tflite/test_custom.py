@@ -41,10 +41,10 @@ def detections(threshold: float, activation: str, *, regular: bool = False) -> b
         *(made.tensor(F(1, 6)) for _ in range(2)),
         made.tensor(F(1)),
     ]
-    told = OPTIONS | {"nms_score_threshold": threshold, "use_regular_nms": regular}
-    custom = bytes(flexbuffers.Dumps(told))
-    given = [boxes, scores if activation else raw, anchors]
-    made.operator("TFLite_Detection_PostProcess", given, outputs, custom=custom)
+    messages = OPTIONS | {"nms_score_threshold": threshold, "use_regular_nms": regular}
+    custom = bytes(flexbuffers.Dumps(messages))
+    arguments = [boxes, scores if activation else raw, anchors]
+    made.operator("TFLite_Detection_PostProcess", arguments, outputs, custom=custom)
     made.ends([boxes, raw], outputs)
     return made.file()
 

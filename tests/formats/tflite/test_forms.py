@@ -24,8 +24,8 @@ def some() -> list[Form]:
 
 
 def test_forms() -> None:
-    found = list(outcomes(some(), ("nnapi-cpu",), runs=1))
-    told = [wrong(form, what) for form, what in found]
-    assert not [line for line in told if line]
-    kinds = [what.kind for _, what in found]
+    result = list(outcomes(some(), ("nnapi-cpu",), runs=1))
+    messages = [wrong(form, what) for form, what in result]
+    assert not [line for line in messages if line]
+    kinds = [what.kind for _, what in result]
     assert kinds.count("equal") > 250

@@ -31,9 +31,9 @@ def call(made: Building, inputs: Sequence[int], outputs: Sequence[int], graph: i
 def one_inside(made: Building, specs: Sequence[Spec], name: str = "RELU") -> None:
     """Add a graph of one operator."""
     made.graph()
-    given, result = map(made.tensor, specs)
-    made.operator(name, [given], [result])
-    made.ends([given], [result])
+    arguments, result = map(made.tensor, specs)
+    made.operator(name, [arguments], [result])
+    made.ends([arguments], [result])
 
 
 def composite(specs: Sequence[Spec], name: str = "RELU") -> bytes:
@@ -73,9 +73,9 @@ def loop(outer: Sequence[Spec], condition: Spec, body: Sequence[Spec]) -> bytes:
     made.operator("LESS", [most, limit_index], [more], "LessOptions")
     made.ends([value], [more])
     made.graph()
-    given, result = map(made.tensor, body)
-    made.operator("ADD", [given, given], [result], "AddOptions")
-    made.ends([given], [result])
+    arguments, result = map(made.tensor, body)
+    made.operator("ADD", [arguments, arguments], [result], "AddOptions")
+    made.ends([arguments], [result])
     return made.file()
 
 
@@ -226,14 +226,14 @@ def test_many_callers_with_scales_of_their_own() -> None:
     fields = {"thenSubgraphIndex": 1, "elseSubgraphIndex": 1}
     last = x
     for at in range(300):
-        given, last = last, made.tensor(Q(1, scale=1 + at / 8))
-        made.operator("IF", [choice, given], [last], "IfOptions", **fields)
+        arguments, last = last, made.tensor(Q(1, scale=1 + at / 8))
+        made.operator("IF", [choice, arguments], [last], "IfOptions", **fields)
     made.ends([choice, x], [last])
     made.graph()
     first = end = made.tensor(Q(1))
     for _ in range(300):
-        given, end = end, made.tensor(Q(1))
-        made.operator("RELU", [given], [end])
+        arguments, end = end, made.tensor(Q(1))
+        made.operator("RELU", [arguments], [end])
     made.ends([first], [end])
     with pytest.raises(
         NnapiError, match=r"graph 1, imported again for other scales, takes \d+ bytes"

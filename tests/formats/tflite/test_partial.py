@@ -46,9 +46,9 @@ def test_parts() -> None:
 def test_runs(device: str) -> None:
     x = f32(2, 3)
     compiled = partial(unexpressed()).compile(device)
-    wanted = Litert(unexpressed()).run(x)
-    assert_same(compiled.run(x), wanted)
-    assert_same(compiled.run(x=x), wanted)
+    expected = Litert(unexpressed()).run(x)
+    assert_same(compiled.run(x), expected)
+    assert_same(compiled.run(x=x), expected)
     with pytest.raises(NnapiError, match="input 'x' is not given"):
         compiled.run()
     with pytest.raises(NnapiError, match="the model has the inputs 'x'"):
@@ -138,9 +138,9 @@ def test_integers_of_64_bits_between_parts() -> None:
     made.ends([x], [z])
     model = partial(made.file())
     assert [part.model is None for part in model.parts] == [True, False, True]
-    found = model.compile("nnapi-cpu").run(np.array([1, -2, 3], np.int64))
-    assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, [-1, 2, -3])
+    actual = model.compile("nnapi-cpu").run(np.array([1, -2, 3], np.int64))
+    assert actual.dtype == np.int64
+    np.testing.assert_array_equal(actual, [-1, 2, -3])
 
 
 def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,8 +206,8 @@ def test_constants_that_nnapi_cannot_compute() -> None:
     made.operator("CUMSUM", [b, axis], [y], "CumsumOptions")
     made.ends([x], [y])
     model = partial(made.file())
-    given = f32(2, 3, seed=4)
-    assert_same(model.compile("nnapi-cpu").run(given), Litert(made.file()).run(given))
+    values = f32(2, 3, seed=4)
+    assert_same(model.compile("nnapi-cpu").run(values), Litert(made.file()).run(values))
 
 
 def test_without_the_delegate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,9 +229,9 @@ def test_without_the_delegate(monkeypatch: pytest.MonkeyPatch) -> None:
             super().allocate_tensors()
 
     x = f32(2, 3)
-    wanted = Litert(unexpressed()).run(x)
+    expected = Litert(unexpressed()).run(x)
     monkeypatch.setattr(interpreter, "Interpreter", Failing)
-    assert_same(partial(unexpressed()).compile("nnapi-cpu").run(x), wanted)
+    assert_same(partial(unexpressed()).compile("nnapi-cpu").run(x), expected)
     assert asked.count(plain) == 2
 
 
@@ -283,9 +283,9 @@ def test_input_that_nobody_reads() -> None:
     made.ends([x, unused], [y])
     model = partial(made.file())
     assert [part.model is None for part in model.parts] == [False]
-    given = f32(2)
-    found = model.compile("nnapi-cpu").run(given, np.zeros(1, np.int64))
-    np.testing.assert_allclose(found, np.exp(given), 1e-6)
+    values = f32(2)
+    actual = model.compile("nnapi-cpu").run(values, np.zeros(1, np.int64))
+    np.testing.assert_allclose(actual, np.exp(values), 1e-6)
 
 
 def test_large_custom_options_are_cut_along() -> None:
@@ -314,16 +314,16 @@ def test_names_of_unnamed_inputs() -> None:
     whole = Compilation(model_of(made.file()), "nnapi-cpu")
     assert partial(made.file()).inputs == whole.input_names == ("input_0", "input_1")
     assert partial(made.file()).outputs == whole.output_names == ("output_0",)
-    found = partial(made.file()).compile("nnapi-cpu").run(input_1=f32(2), input_0=f32(2))
-    np.testing.assert_allclose(found, 2 * f32(2))
+    actual = partial(made.file()).compile("nnapi-cpu").run(input_1=f32(2), input_0=f32(2))
+    np.testing.assert_allclose(actual, 2 * f32(2))
 
 
 def test_command(tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(unexpressed())
-    found = run(path, partial=True, device="nnapi-cpu")
-    assert found.devices == ("nnapi-cpu", "LiteRT")
-    assert [item.name for item in found.inputs] == ["x"]
+    actual = run(path, partial=True, device="nnapi-cpu")
+    assert actual.devices == ("nnapi-cpu", "LiteRT")
+    assert [item.name for item in actual.inputs] == ["x"]
     with pytest.raises(NnapiError, match="nnapi-shim run --partial leave them to LiteRT"):
         run(path)
 
@@ -340,13 +340,13 @@ def test_any_operator_left_to_litert(name: str, monkeypatch: pytest.MonkeyPatch)
     data = path.read_bytes()
     theirs = Litert(data)
     inputs = theirs.random(name)
-    wanted = theirs.run(*inputs)
+    expected = theirs.run(*inputs)
     for kind in {operator.name for operator in read(data).graphs[0].operators}:
         with monkeypatch.context() as patch:
             patch.delitem(LOWERINGS, kind)
             model = partial(data)
         assert any(part.model is None for part in model.parts)
-        assert_same(model.compile("nnapi-cpu").run(*inputs), wanted, tolerance=1e-4)
+        assert_same(model.compile("nnapi-cpu").run(*inputs), expected, tolerance=1e-4)
 
 
 FOREIGN = {
@@ -370,9 +370,9 @@ def test_inputs_and_outputs_of_types_that_nnapi_lacks(type: str) -> None:
     assert [part.model is None for part in model.parts] == [True, False]
     compiled = model.compile("nnapi-cpu")
     value = FOREIGN[type]
-    moved, found = compiled.run(value, f32(3))
+    moved, actual = compiled.run(value, f32(3))
     assert moved.astype(value.dtype).tolist() == value.reshape(3, 1).tolist()
-    np.testing.assert_allclose(found, np.exp(f32(3)), 1e-6)
+    np.testing.assert_allclose(actual, np.exp(f32(3)), 1e-6)
     for arguments in ("inputs", "outputs"):
         with pytest.raises(NnapiError, match=f"is {type}, which has no type in NNAPI"):
             getattr(compiled, arguments)

@@ -36,11 +36,11 @@ from tests.formats.tflite.schema_fields import (
 
 def tables() -> dict[str, set[str]]:
     """Table -> its fields."""
-    found = {}
+    result = {}
     for name, made in vars(schema).items():
         if inspect.isclass(made) and name.endswith("T") and hasattr(made, "Pack"):
-            found[name[:-1]] = set(vars(made()))
-    return found
+            result[name[:-1]] = set(vars(made()))
+    return result
 
 
 def test_every_field_is_in_the_list() -> None:
@@ -177,10 +177,10 @@ def blockwise(
 @pytest.mark.parametrize("zero_points", [-1, 0])
 def test_scales_of_blocks(device: str, zero_points: int) -> None:
     made, x, real = blockwise(zero_points=zero_points)
-    found = Compilation(model_of(made.file()), device).run(x)
-    np.testing.assert_allclose(found, x @ real.T, 1e-5, 1e-5)
+    result = Compilation(model_of(made.file()), device).run(x)
+    np.testing.assert_allclose(result, x @ real.T, 1e-5, 1e-5)
     # LiteRT quantizes its input to 8 bits first.
-    np.testing.assert_allclose(found, Litert(made.file()).run(x)[0], atol=0.02)
+    np.testing.assert_allclose(result, Litert(made.file()).run(x)[0], atol=0.02)
 
 
 def test_zero_points_of_blocks() -> None:
@@ -294,9 +294,9 @@ def without_contents() -> bytes:
 def by_input() -> bytes:
     """FULLY_CONNECTED with a scale for each input, whose number is that of the units."""
     weights = Spec("INT8", (3, 3), [0.1, 0.2, 0.3], 0, 1, value=np.ones((3, 3), np.int8))
-    given = [Spec("INT8", (1, 3), 0.5), weights, None]
+    arguments = [Spec("INT8", (1, 3), 0.5), weights, None]
     output = Spec("INT8", (1, 3), 0.5)
-    return one_operator("FULLY_CONNECTED", given, [output], "FullyConnectedOptions")
+    return one_operator("FULLY_CONNECTED", arguments, [output], "FullyConnectedOptions")
 
 
 SCALES = np.full((4, 2), 0.5, np.float16)
@@ -393,8 +393,8 @@ def test_refused(field: str) -> None:
 def test_each_refused_field_has_a_file() -> None:
     parts = {"VariantSubType", "DimensionMetadata", "SparsityParameters", "MultiAxisQuantization"}
     parts |= {"Int32Vector", "Uint8Vector", "Uint16Vector"}  # of the three above
-    wanted = {field for field in REFUSED if field.partition(".")[0] not in parts}
-    assert wanted <= FILES.keys()
+    expected = {field for field in REFUSED if field.partition(".")[0] not in parts}
+    assert expected <= FILES.keys()
 
 
 def signed(made: Building) -> None:
@@ -443,8 +443,10 @@ def test_activation_of_integers() -> None:
     """NNAPI fuses none into a division of whole numbers."""
     values = np.array([7, -7, 5, -5, 9, -90], np.int32), np.array([2, 2, -2, -2, 1, 3], np.int32)
     for code in range(4):
-        given = Spec("INT32", (6,))
-        data = one_operator("DIV", [given] * 2, [given], "DivOptions", fusedActivationFunction=code)
+        arguments = Spec("INT32", (6,))
+        data = one_operator(
+            "DIV", [arguments] * 2, [arguments], "DivOptions", fusedActivationFunction=code
+        )
         compare(data, *values)
 
 
@@ -464,6 +466,6 @@ def test_variables_of_containers() -> None:
         made.operator("READ_VARIABLE", [handle], [output], "ReadVariableOptions")
     made.ends([x], outputs)
     x_value = f32(2)
-    found = Compilation(model_of(made.file()), "nnapi-cpu").run(x_value)
-    assert_same(found, [x_value, 2 * x_value])
+    result = Compilation(model_of(made.file()), "nnapi-cpu").run(x_value)
+    assert_same(result, [x_value, 2 * x_value])
     assert_same(Litert(made.file()).run(x_value)[0], [x_value])

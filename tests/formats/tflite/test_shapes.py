@@ -22,7 +22,7 @@ def fixed() -> bytes:
     x = made.tensor(Spec("FLOAT32", (1, 6, 4), name="x"))
     shape, batch = made.tensor(Spec("INT32", (3,))), made.tensor(Spec("INT32", (2,)))
     sizes = made.tensor(Spec("INT32", (4,)))
-    image, found = made.tensor(F(1, 6, 2, 2)), made.tensor(F(1, 6, 2, 3))
+    image, actual = made.tensor(F(1, 6, 2, 2)), made.tensor(F(1, 6, 2, 3))
     result = made.tensor(Spec("FLOAT32", (1, 6, 3), name="y"))
     made.operator("SHAPE", [x], [shape], "ShapeOptions", outType=2)
     made.operator("SLICE", [shape, made.constant(i32([0])), made.constant(i32([2]))], [batch])
@@ -31,8 +31,8 @@ def fixed() -> bytes:
     made.operator("RESHAPE", [x, sizes], [image])
     weights = [made.constant(f32(3, 1, 1, 2)), made.constant(f32(3))]
     fields = {"padding": 0, "strideW": 1, "strideH": 1}
-    made.operator("CONV_2D", [image, *weights], [found], "Conv2DOptions", **fields)
-    made.operator("MEAN", [found, made.constant(i32([2]))], [result], "ReducerOptions")
+    made.operator("CONV_2D", [image, *weights], [actual], "Conv2DOptions", **fields)
+    made.operator("MEAN", [actual, made.constant(i32([2]))], [result], "ReducerOptions")
     made.ends([x], [result])
     return made.file()
 
@@ -44,9 +44,9 @@ def saved(folder: Path, data: bytes) -> Path:
 
 
 def assert_as_litert(model: Model, data: bytes, x: Array) -> None:
-    wanted = Litert(data).run(x)
+    expected = Litert(data).run(x)
     for device in DEVICES:
-        assert_same(Compilation(model, device).run(x), wanted)
+        assert_same(Compilation(model, device).run(x), expected)
 
 
 @pytest.mark.parametrize("sizes", [(1, 6, 4), (3, 6, 4), (2, 9, 4)])
@@ -81,7 +81,7 @@ def test_sizes_on_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "told"),
+    ("shapes", "messages"),
     [
         ({"y": (1, 6, 4)}, "shapes: input 'y' does not exist; the model has 'x'"),
         ({"x": (6, 4)}, r"shapes: input 'x' is given \[6, 4\]; in the file it has 3 dimensions"),
@@ -90,8 +90,10 @@ def test_sizes_on_the_command_line(tmp_path: Path) -> None:
         ({"x": (1, 6, 5)}, "operator 3 RESHAPE"),
     ],
 )
-def test_sizes_that_do_not_fit(tmp_path: Path, shapes: dict[str, tuple[int]], told: str) -> None:
-    with pytest.raises(NnapiError, match=f"^BAD_DATA: .*{told}"):
+def test_sizes_that_do_not_fit(
+    tmp_path: Path, shapes: dict[str, tuple[int]], messages: str
+) -> None:
+    with pytest.raises(NnapiError, match=f"^BAD_DATA: .*{messages}"):
         load(saved(tmp_path, fixed()), shapes=shapes)
 
 

@@ -24,11 +24,11 @@ from tests.formats.tflite.running import compare, model_of
 
 
 def level(format: str, **fields: Any) -> Any:
-    found = schema.DimensionMetadataT()
-    found.format = code("DimensionType", format)
+    result = schema.DimensionMetadataT()
+    result.format = code("DimensionType", format)
     for name, values in fields.items():
         if name == "denseSize":
-            found.denseSize = values
+            result.denseSize = values
             continue
         vector, kind = {
             np.dtype(np.int32): (schema.Int32VectorT(), "Int32Vector"),
@@ -36,9 +36,9 @@ def level(format: str, **fields: Any) -> Any:
             np.dtype(np.uint8): (schema.Uint8VectorT(), "Uint8Vector"),
         }[values.dtype]
         vector.values = values.tolist()
-        setattr(found, name, vector)
-        setattr(found, f"{name}Type", code("SparseIndexVector", kind))
-    return found
+        setattr(result, name, vector)
+        setattr(result, f"{name}Type", code("SparseIndexVector", kind))
+    return result
 
 
 def rows(value: Array, dtype: Any = np.int32) -> tuple[list[Any], Array]:
@@ -86,10 +86,10 @@ def with_weights(
 
 
 def holes(shape: tuple[int, int], dtype: Any = np.float32) -> Array:
-    found = f32(*shape).astype(dtype)
-    found[np.random.default_rng(1).uniform(size=shape) < 0.6] = 0
-    found[1] = 0
-    return found
+    result = f32(*shape).astype(dtype)
+    result[np.random.default_rng(1).uniform(size=shape) < 0.6] = 0
+    result[1] = 0
+    return result
 
 
 def sparse_rows(dtype: Any = np.int32) -> bytes:
@@ -155,10 +155,10 @@ def test_any_sparsity_is_read_or_refused(data: st.DataObject) -> None:
     )
     elements = np.ones(data.draw(st.integers(0, 6)), np.float32)
     try:
-        found = dense((3, 4), drawn, elements, Room(100))
+        result = dense((3, 4), drawn, elements, Room(100))
     except NnapiError:
         return
-    assert found.shape == (3, 4)
+    assert result.shape == (3, 4)
 
 
 # Composites

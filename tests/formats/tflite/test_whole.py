@@ -89,12 +89,12 @@ def recurrent(
 def gates(seed: int, *, coupled: bool = False, peephole: bool = False) -> list[Any]:
     """The weights and biases of an LSTM cell, in the order of the file."""
     into = [f32(UNITS, SIZE, seed=seed + at) for at in range(4)]
-    again = [f32(UNITS, UNITS, seed=seed + 4 + at) for at in range(4)]
+    second = [f32(UNITS, UNITS, seed=seed + 4 + at) for at in range(4)]
     cell: list[Any] = [f32(UNITS, seed=seed + 8 + at) if peephole else None for at in range(3)]
     biases = [f32(UNITS, seed=seed + 11 + at) for at in range(4)]
     if coupled:
-        into[0] = again[0] = biases[0] = cell[0] = None  # type: ignore[call-overload]
-    return [*into, *again, *cell, *biases]
+        into[0] = second[0] = biases[0] = cell[0] = None  # type: ignore[call-overload]
+    return [*into, *second, *cell, *biases]
 
 
 STATES = [state(1, UNITS), state(1, UNITS)]
@@ -245,8 +245,10 @@ def basic_cell(type: str) -> bytes:
         specs = [Spec("UINT8", (1, 8), *u8), Spec("INT16", (1, 8), wide)]
         specs += [Spec("UINT8", (1, 16), *u8), Spec("INT16", (1, 32), 1 / 4096)]
     outputs = [made.tensor(spec) for spec in specs]
-    given = [data, before, weights, bias, cell]
-    made.operator("LSTM", given, outputs, "LSTMOptions", kernelType=1, fusedActivationFunction=4)
+    arguments = [data, before, weights, bias, cell]
+    made.operator(
+        "LSTM", arguments, outputs, "LSTMOptions", kernelType=1, fusedActivationFunction=4
+    )
     made.version(2)
     made.ends([data, before, cell], outputs[:2])
     return made.file()
@@ -364,8 +366,8 @@ def test_signatures() -> None:
         model = model_of(two_signatures(), key)
         assert [operand.name for operand in model.input_operands] == ["image"]
         assert [operand.name for operand in model.output_operands] == ["answer"]
-        found = Compilation(model, "nnapi-cpu").run(image=x)
-        np.testing.assert_allclose(found, function(x), 1e-6)
+        result = Compilation(model, "nnapi-cpu").run(image=x)
+        np.testing.assert_allclose(result, function(x), 1e-6)
     with pytest.raises(
         NnapiError, match="signature 'sin' does not exist; the file has 'exp', 'neg'"
     ):
@@ -400,8 +402,8 @@ def free_batch() -> bytes:
     y, z = (
         made.tensor(Spec("FLOAT32", (1, 3), signature=(-1, 3), name=name)) for name in ("y", "z")
     )
-    given = [x, made.constant(f32(3, 4)), made.constant(f32(3))]
-    made.operator("FULLY_CONNECTED", given, [y], "FullyConnectedOptions")
+    arguments = [x, made.constant(f32(3, 4)), made.constant(f32(3))]
+    made.operator("FULLY_CONNECTED", arguments, [y], "FullyConnectedOptions")
     made.operator("SOFTMAX", [y], [z], "SoftmaxOptions", beta=1.0)
     made.ends([x], [z])
     return made.file()
@@ -474,8 +476,8 @@ def test_inputs_that_are_outputs() -> None:
     made.ends([x], [y, x, y])
     x_value = f32(2, 3)
     model = model_of(made.file())
-    found = Compilation(model, "nnapi-cpu").run(x_value)
-    assert_same(found, [np.exp(x_value), x_value, np.exp(x_value)])
+    result = Compilation(model, "nnapi-cpu").run(x_value)
+    assert_same(result, [np.exp(x_value), x_value, np.exp(x_value)])
 
 
 # What has no place
@@ -499,18 +501,18 @@ def unexpressed() -> bytes:
 def test_reasons() -> None:
     with pytest.raises(NnapiError) as caught:
         model_of(unexpressed())
-    told = str(caught.value)
-    assert "\n" not in told
-    assert "3 of 5 operators have no place in an NNAPI model" in told
+    messages = str(caught.value)
+    assert "\n" not in messages
+    assert "3 of 5 operators have no place in an NNAPI model" in messages
     for part in (
         "operator 1 ATAN2: no combination of NNAPI operations",
         "operator 3 CAST: ",
         "operator 4 ADD: ",
     ):
-        assert part in told
-    assert "INT64, which NNAPI does not have" in told
-    assert "operator 0" not in told
-    assert "operator 2" not in told
+        assert part in messages
+    assert "INT64, which NNAPI does not have" in messages
+    assert "operator 0" not in messages
+    assert "operator 2" not in messages
 
 
 def test_detections_have_damaged_options() -> None:
@@ -595,8 +597,8 @@ def test_equal_reasons_stand_together() -> None:
     made = Building()
     last = x = made.tensor(F(2))
     for at in range(50):
-        given, last = last, made.tensor(F(2))
-        made.operator("RFFT2D" if at % 5 else "CONV_3D", [given], [last])
+        arguments, last = last, made.tensor(F(2))
+        made.operator("RFFT2D" if at % 5 else "CONV_3D", [arguments], [last])
     made.ends([x], [last])
     with pytest.raises(NnapiError) as caught:
         model_of(made.file())
@@ -613,7 +615,7 @@ def test_many_small_operators_that_share_nothing() -> None:
     made = Building()
     x = y = made.tensor(Spec("FLOAT32", (1,)))
     for _ in range(300):
-        y, given = made.tensor(Spec("FLOAT32", (1,))), y
-        made.operator("ADD", [given, given], [y], "AddOptions")
+        y, arguments = made.tensor(Spec("FLOAT32", (1,))), y
+        made.operator("ADD", [arguments, arguments], [y], "AddOptions")
     made.ends([x], [y])
     assert len(model_of(made.file()).operations) == 300

@@ -26,13 +26,13 @@ def wide(*shape: int, scale: float = 2.0**-13, zero: int = 0, name: str = "") ->
 def chain(*, reals: bool) -> bytes:
     """CONV_2D, RESHAPE, FULLY_CONNECTED, SOFTMAX, of stored elements or of real numbers."""
     made = Building()
-    x = given = made.tensor(wide(1, 4, 4, 2, name="x"))
+    x = inputs = made.tensor(wide(1, 4, 4, 2, name="x"))
     image, line = made.tensor(wide(1, 4, 4, 3)), made.tensor(wide(1, 48))
     units, last = made.tensor(wide(1, 5, scale=2.0**-12)), made.tensor(wide(1, 5, scale=2.0**-15))
     result = last
     if reals:
-        given, result = made.tensor(F(1, 4, 4, 2)), made.tensor(F(1, 5))
-        made.operator("QUANTIZE", [given], [x], "QuantizeOptions")
+        inputs, result = made.tensor(F(1, 4, 4, 2)), made.tensor(F(1, 5))
+        made.operator("QUANTIZE", [inputs], [x], "QuantizeOptions")
     scales = [0.01, 0.02, 0.03]
     weights = [
         made.tensor(s8(3, 2, 2, 2, scale=scales)),
@@ -49,7 +49,7 @@ def chain(*, reals: bool) -> bytes:
     made.operator("SOFTMAX", [units], [last], "SoftmaxOptions", beta=1.0)
     if reals:
         made.operator("DEQUANTIZE", [last], [result], "DequantizeOptions")
-    made.ends([given], [result])
+    made.ends([inputs], [result])
     return made.file()
 
 
@@ -104,17 +104,17 @@ def test_explain_has_no_note_of_other_models(tmp_path: Path) -> None:
 def test_zero_points(zero: int) -> None:
     made = one_operator("DEQUANTIZE", [wide(6, zero=zero)], [F(6)], "DequantizeOptions")
     x = np.array([-32768, -1, 0, zero, 5, 32767], np.int16)
-    wanted = (x.astype(np.float64) - zero) * 2.0**-13
+    expected = (x.astype(np.float64) - zero) * 2.0**-13
     for device in DEVICES:
-        np.testing.assert_array_equal(Compilation(model_of(made), device).run(x), wanted)
+        np.testing.assert_array_equal(Compilation(model_of(made), device).run(x), expected)
 
 
 def test_values_are_saturated() -> None:
     data = one_operator("QUANTIZE", [F(5)], [wide(5)], "QuantizeOptions")
     x = np.array([-1e30, -4.1, 0.5, 4.1, np.inf], np.float32)
     for device in DEVICES:
-        found = Compilation(model_of(data), device).run(x)
-        np.testing.assert_array_equal(found, [-32768, -32768, 4096, 32767, 32767])
+        actual = Compilation(model_of(data), device).run(x)
+        np.testing.assert_array_equal(actual, [-32768, -32768, 4096, 32767, 32767])
 
 
 def test_what_litert_computes_otherwise() -> None:

@@ -20,5 +20,5 @@ def merged(table: str) -> dict[Any, Any]:
 
 def planners() -> dict[str, Planner]:
     """Operation -> its plan; those that go element by element have one in common."""
-    each = {found.type.name: elementwise for found in registry() if found.elementwise}
+    each = {result.type.name: elementwise for result in registry() if result.elementwise}
     return {**each, **merged("PLANS")}

@@ -28,15 +28,15 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         arguments = [(name, options.first, options.acted, options.failures) for name in names]
         failed = False
-        for found in pool.map(proven, *zip(*arguments, strict=True)):
-            for failure in found.failures:
+        for actual in pool.map(proven, *zip(*arguments, strict=True)):
+            for failure in actual.failures:
                 print(failure)
             print(
-                f"{found.name} acted in {found.acted} of {found.models} models, "
-                f"{found.seconds:.0f} s, {len(found.failures)} failures",
+                f"{actual.name} acted in {actual.acted} of {actual.models} models, "
+                f"{actual.seconds:.0f} s, {len(actual.failures)} failures",
                 flush=True,
             )
-            failed |= bool(found.failures) or found.acted < options.acted
+            failed |= bool(actual.failures) or actual.acted < options.acted
     return int(failed)
 
 
@@ -52,9 +52,9 @@ def _mutations(pairs: list[tuple[str, Mutation]], seeds: int, jobs: int) -> int:
 def _print_missed(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
     """Print the result for each mutation; the number that no model shows."""
     missed = 0
-    for (name, mutation), found in zip(pairs, results, strict=True):
-        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
-        missed += not found
+    for (name, mutation), actual in zip(pairs, results, strict=True):
+        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {actual or 'NOT FOUND'}", flush=True)
+        missed += not actual
     return missed
 
 

@@ -22,14 +22,14 @@ def found_by(name: str, mutation: Mutation, seeds: Iterable[int], method: str = 
     process.start()
     theirs.close()
     try:
-        found = ours.recv()
+        result = ours.recv()
     except EOFError:
         process.join()
         return f"the process ended: {process.exitcode}"
     process.join()
-    if isinstance(found, Exception):
-        raise found
-    return str(found)
+    if isinstance(result, Exception):
+        raise result
+    return str(result)
 
 
 def _hunt(name: str, mutation: Mutation, seeds: Iterable[int], results: Connection) -> None:

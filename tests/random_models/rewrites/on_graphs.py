@@ -316,11 +316,11 @@ def keep_weights_q8(s: Sketch) -> int:
     inputs = [x, weights, s.constant(F32, (units,)), s.numbers(s.one_of(0, 1, 2, 3))]
     result = s.add(O.FULLY_CONNECTED, inputs)
     if s.chance(0.3):  # read again, by what cannot read bytes, or can
-        again = s.one_of(weights, s.passed_on(weights))
+        second = s.one_of(weights, s.passed_on(weights))
         if s.chance(0.3):
-            return s.add(O.FULLY_CONNECTED, [again, weights, *inputs[2:]])
+            return s.add(O.FULLY_CONNECTED, [second, weights, *inputs[2:]])
         if s.chance(0.5):
-            return s.add(O.FULLY_CONNECTED, [x, again, *inputs[2:]])
+            return s.add(O.FULLY_CONNECTED, [x, second, *inputs[2:]])
         return s.passed_on(weights)
     return result
 

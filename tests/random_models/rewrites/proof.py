@@ -144,20 +144,20 @@ def _acting_on_small_models(name: str) -> Iterator[None]:
 @contextmanager
 def _recorded() -> Iterator[Counter[str]]:
     """What passes do meanwhile: the name of each, and how often."""
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     rewrite_graph, rewrite_schedule = passes.rewrite_graph, passes.rewrite_schedule
 
     def of_graph(*arguments: Any) -> Any:
         graph, rewrites = rewrite_graph(*arguments)
-        found.update(rewrite.name for rewrite in rewrites)
+        actual.update(rewrite.name for rewrite in rewrites)
         return graph, rewrites
 
     def of_schedule(schedule: Schedule) -> None:
         rewrite_schedule(schedule)
-        found.update(rewrite.name for rewrite in schedule.rewrites)
+        actual.update(rewrite.name for rewrite in schedule.rewrites)
 
     passes.rewrite_graph, passes.rewrite_schedule = of_graph, of_schedule
     try:
-        yield found
+        yield actual
     finally:
         passes.rewrite_graph, passes.rewrite_schedule = rewrite_graph, rewrite_schedule

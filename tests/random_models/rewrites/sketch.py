@@ -171,8 +171,8 @@ class Sketch:
         mark = len(self.graph.items)
         try:
             for _ in range(count):
-                given = self.quantization(kind) if parameters is None else parameters
-                operand = Operand(kind, (), *given)
+                arguments = self.quantization(kind) if parameters is None else parameters
+                operand = Operand(kind, (), *arguments)
                 self._add(Item(Value(operand), COMPUTED, ()))
             outputs = tuple(range(first, first + count))
             self._resolve(Operation(type, tuple(inputs), outputs))

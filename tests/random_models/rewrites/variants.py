@@ -95,9 +95,11 @@ def _read_again(graph: Graph, index: int, rng: Random) -> Graph | None:
         return None
     items = [*graph.items, Item(Value(operand), COMPUTED, operand.dimensions)]
     written = next(at for at, node in enumerate(graph.nodes) if index in node.outputs)
-    place = int(rng.integers(written + 1, len(graph.nodes) + 1))
+    location = int(rng.integers(written + 1, len(graph.nodes) + 1))
     reader = Node(type, (index,), (len(graph.items),))
-    return replace(graph, items=items, nodes=[*graph.nodes[:place], reader, *graph.nodes[place:]])
+    return replace(
+        graph, items=items, nodes=[*graph.nodes[:location], reader, *graph.nodes[location:]]
+    )
 
 
 def _less_declared(graph: Graph, index: int, rng: Random) -> Graph:
@@ -154,7 +156,7 @@ def _rewired(graph: Graph, rng: Random) -> Iterator[Variant]:
     items = graph.items
     written: list[int] = [i for i, item in enumerate(items) if item.kind != COMPUTED]
     for number, node in enumerate(graph.nodes):
-        for place, index in enumerate(node.inputs):
+        for location, index in enumerate(node.inputs):
             operand = items[index].value.operand
             if not operand.dimensions or items[index].value.is_omitted:
                 continue
@@ -167,7 +169,7 @@ def _rewired(graph: Graph, rng: Random) -> Iterator[Variant]:
             ]
             if like and rng.random() < 0.5:
                 other = like[int(rng.integers(len(like)))]
-                inputs = (*node.inputs[:place], other, *node.inputs[place + 1 :])
+                inputs = (*node.inputs[:location], other, *node.inputs[location + 1 :])
                 nodes = list(graph.nodes)
                 nodes[number] = node._replace(inputs=inputs)
                 what = f"operation {number} reads operand {other}, not {index}"

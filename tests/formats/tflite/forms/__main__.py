@@ -18,13 +18,13 @@ from tests.formats.tflite.running import DEVICES
 RUNS = 4
 
 
-def wrong(form: Form, found: Outcome) -> str:
+def wrong(form: Form, result: Outcome) -> str:
     """What is wrong with an outcome; "" for nothing."""
-    if found.kind in ("equal", "litert"):
+    if result.kind in ("equal", "litert"):
         return ""
-    if found.kind == "refused" and reason_of(form, found.why):
+    if result.kind == "refused" and reason_of(form, result.why):
         return ""
-    return f"{form}: {found.kind}: {found.why}"
+    return f"{form}: {result.kind}: {result.why}"
 
 
 def main(operators: list[str]) -> int:
@@ -33,14 +33,14 @@ def main(operators: list[str]) -> int:
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     failures = 0
-    for form, found in outcomes(forms, DEVICES, RUNS):
-        counts[found.kind] += 1
-        if found.kind == "refused":
-            reasons[reason_of(form, found.why) or found.why] += 1
-        told = wrong(form, found)
-        if told:
+    for form, result in outcomes(forms, DEVICES, RUNS):
+        counts[result.kind] += 1
+        if result.kind == "refused":
+            reasons[reason_of(form, result.why) or result.why] += 1
+        messages = wrong(form, result)
+        if messages:
             failures += 1
-            print(told)
+            print(messages)
     print(f"{len(forms)} files; LiteRT itself refuses {counts['litert']} of them")
     print(f"{counts['equal']} equal, {counts['refused']} refused, {failures} wrong")
     for reason, count in reasons.most_common():

@@ -39,11 +39,11 @@ def outcomes(
         stage = "failed"
         try:
             while done < len(waiting):
-                found = ours.recv()
-                if isinstance(found, str):
-                    stage = found
+                actual = ours.recv()
+                if isinstance(actual, str):
+                    stage = actual
                     continue
-                yield waiting[done], found
+                yield waiting[done], actual
                 done += 1
         except EOFError:
             worker.join()
@@ -86,14 +86,14 @@ def outcome(
 
 def _compared(form: Form, theirs: Litert, compilations: list[Compilation], runs: int) -> Outcome:
     for seed in range(runs):
-        given = form.given(seed)
-        wanted = theirs.run(*given)
-        ours = [np.atleast_1d(value) for value in given]
+        inputs = form.given(seed)
+        expected = theirs.run(*inputs)
+        ours = [np.atleast_1d(value) for value in inputs]
         for compilation in compilations:
-            found = results(compilation.run(*ours))
-            if len(found) != len(wanted):
-                return Outcome("different", f"{len(found)} outputs in place of {len(wanted)}")
-            for one, other in zip(found, wanted, strict=True):
+            actual = results(compilation.run(*ours))
+            if len(actual) != len(expected):
+                return Outcome("different", f"{len(actual)} outputs in place of {len(expected)}")
+            for one, other in zip(actual, expected, strict=True):
                 why = _different(form, one, other)
                 if why:
                     return Outcome("different", f"run {seed}: {why}")

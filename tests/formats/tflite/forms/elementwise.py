@@ -78,9 +78,9 @@ def unary() -> Iterator[Form]:
                 result = out(type)
                 if fixed:
                     result = result._replace(scale=fixed[0], zero_point=fixed[1])
-                given = spec(type, shape)
+                arguments = spec(type, shape)
                 steps = 2 if type == "INT16" and name in TABLES else 1
-                yield form(name, [given], result, kind, domains={0: domain}, steps=steps)
+                yield form(name, [arguments], result, kind, domains={0: domain}, steps=steps)
             if type in BYTES:  # the same parameters on both sides
                 yield form(
                     name, [spec(type, (2, 3))], out(type, 0), kind, "same", domains={0: domain}
@@ -231,10 +231,10 @@ def conversion() -> Iterator[Form]:
     for one, a in CODES.items():
         for other, b in CODES.items():
             plain = {"scale": 0.0, "zero_point": 0}
-            given = spec(one, (2, 3))._replace(**plain)
+            arguments = spec(one, (2, 3))._replace(**plain)
             yield form(
                 "CAST",
-                [given],
+                [arguments],
                 out(other)._replace(**plain),
                 "CastOptions",
                 other.lower(),

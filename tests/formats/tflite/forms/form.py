@@ -178,12 +178,12 @@ def values(generator: np.random.Generator, spec: Spec, domain: str, seed: int) -
         if domain == "positive":
             return generator.uniform(0.1, 3, shape).astype(dtype)
         reach = 2 if domain != "wide" or not seed % 2 else 300
-        found = generator.uniform(-reach, reach, shape).astype(dtype)
+        result = generator.uniform(-reach, reach, shape).astype(dtype)
         if domain == "nonzero":
-            found = np.where(abs(found) < 0.1, dtype.type(0.5), found)
+            result = np.where(abs(result) < 0.1, dtype.type(0.5), result)
         if domain == "halves" or (domain == "wide" and seed % 3 == 2):
-            found = (np.round(found * 2) / 2).astype(dtype)
-        return np.asarray(found, dtype)
+            result = (np.round(result * 2) / 2).astype(dtype)
+        return np.asarray(result, dtype)
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     if not spec.scale:
         low, high = max(low, -9), min(high, 9)
@@ -193,7 +193,7 @@ def values(generator: np.random.Generator, spec: Spec, domain: str, seed: int) -
     zero = int(spec.zero_point)
     if domain == "positive":
         low = zero + 1
-    found = generator.integers(low, high + 1, shape, np.int64)
+    result = generator.integers(low, high + 1, shape, np.int64)
     if domain == "nonzero":
-        found = np.where(abs(found - zero) < 4, zero + 4, found)
-    return np.asarray(found, dtype)
+        result = np.where(abs(result - zero) < 4, zero + 4, result)
+    return np.asarray(result, dtype)

@@ -94,16 +94,16 @@ def convolutions() -> Iterator[Form]:
     for data, filter, channels in KINDS:
         more = _loose(data, filter)
         for at, changed in enumerate(options):
-            given = spec(data, (2, 5, 6, 4))
+            inputs = spec(data, (2, 5, 6, 4))
             kernel = weights(filter, (3, 2, 3, 4), 0 if channels else None)
             for biased in (True, False):
                 if at and not biased:
                     continue
-                last = bias(given, kernel, 3) if biased else None
+                last = bias(inputs, kernel, 3) if biased else None
                 tag = _tag(channels, *(f"{k}{v}" for k, v in changed.items()))
                 yield form(
                     "CONV_2D",
-                    [given, kernel, last],
+                    [inputs, kernel, last],
                     _result(data),
                     "Conv2DOptions",
                     tag,
@@ -115,7 +115,7 @@ def convolutions() -> Iterator[Form]:
                 kernel = weights(filter, (1, 3, 2, 4 * multiplier), 3 if channels else None)
                 yield form(
                     "DEPTHWISE_CONV_2D",
-                    [given, kernel, bias(given, kernel, 4 * multiplier)],
+                    [inputs, kernel, bias(inputs, kernel, 4 * multiplier)],
                     _result(data),
                     "DepthwiseConv2DOptions",
                     tag,
@@ -141,10 +141,10 @@ def convolutions() -> Iterator[Form]:
                     **more,
                 )
         kernel = weights(filter, (6, 2, 2, 2), 0 if channels else None)
-        given = spec(data, (1, 4, 4, 4))
+        inputs = spec(data, (1, 4, 4, 4))
         yield form(
             "CONV_2D",
-            [given, kernel, bias(given, kernel, 6)],
+            [inputs, kernel, bias(inputs, kernel, 6)],
             _result(data),
             "Conv2DOptions",
             _tag(channels, "grouped"),
@@ -152,10 +152,10 @@ def convolutions() -> Iterator[Form]:
             **more,
         )
     for name in ("CONV_2D", "DEPTHWISE_CONV_2D"):
-        given = spec("FLOAT32", (1, 4, 4, 1))
+        inputs = spec("FLOAT32", (1, 4, 4, 1))
         yield form(
             name,
-            [given, spec("FLOAT32", (1, 2, 2, 1)), weights("FLOAT32", (1,))],
+            [inputs, spec("FLOAT32", (1, 2, 2, 1)), weights("FLOAT32", (1,))],
             out("FLOAT32"),
             "Conv2DOptions" if name == "CONV_2D" else "DepthwiseConv2DOptions",
             "computed",
@@ -192,12 +192,12 @@ def products() -> Iterator[Form]:
                 for code in (0, 1, 3, 4):
                     if code and (shape != (3, 8) or keep):
                         continue
-                    given = spec(data, shape)
+                    inputs = spec(data, shape)
                     kernel = weights(filter, (5, 8), 0 if channels else None)
-                    for last in (bias(given, kernel, 5), None):
+                    for last in (bias(inputs, kernel, 5), None):
                         yield form(
                             "FULLY_CONNECTED",
-                            [given, kernel, last],
+                            [inputs, kernel, last],
                             _result(data),
                             "FullyConnectedOptions",
                             _tag(channels, f"k{keep:d}", f"f{code}"),
@@ -205,12 +205,12 @@ def products() -> Iterator[Form]:
                             fusedActivationFunction=code,
                             **more,
                         )
-        given, kernel = spec(data, (3, 8)), weights(filter, (5, 8), 0 if channels else None)
+        inputs, kernel = spec(data, (3, 8)), weights(filter, (5, 8), 0 if channels else None)
         if data == "INT16":
             for type in ("INT32", "INT64"):
                 yield form(
                     "FULLY_CONNECTED",
-                    [given, kernel, bias(given, kernel, 5, type)],
+                    [inputs, kernel, bias(inputs, kernel, 5, type)],
                     _result(data),
                     "FullyConnectedOptions",
                     _tag(channels, "bias"),

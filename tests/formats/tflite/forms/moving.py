@@ -60,9 +60,9 @@ def parts() -> Iterator[Form]:
             ((2, 3), (1, 1), (1, 1), (1, 1), {}),
         )
         for shape, begin, end, strides, masks in cases:
-            given = [spec(type, shape), *(i32(list(r)) for r in (begin, end, strides))]
+            inputs = [spec(type, shape), *(i32(list(r)) for r in (begin, end, strides))]
             tag = f"{begin}{end}{strides}" + "".join(f"{k}{v}" for k, v in masks.items())
-            yield form("STRIDED_SLICE", given, _same(type), "StridedSliceOptions", tag, **masks)
+            yield form("STRIDED_SLICE", inputs, _same(type), "StridedSliceOptions", tag, **masks)
         for axis in (0, 1, -1):
             yield form(
                 "SPLIT",

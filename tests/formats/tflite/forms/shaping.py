@@ -35,10 +35,10 @@ def shapes() -> Iterator[Form]:
             ((1, 2, 1, 2, 1, 3), (2, 2, 3)),
             ((1, 2, 1, 2, 1, 3), (3, 2, 1, 1, 2)),
         ):
-            given = [spec(type, before), i32(list(after))]
+            inputs = [spec(type, before), i32(list(after))]
             yield form(
                 "RESHAPE",
-                given,
+                inputs,
                 _same(type),
                 "ReshapeOptions",
                 newShape=list(after),
@@ -46,7 +46,7 @@ def shapes() -> Iterator[Form]:
             )
             yield form(
                 "RESHAPE",
-                given[:1],
+                inputs[:1],
                 _same(type),
                 "ReshapeOptions",
                 newShape=list(after),
@@ -190,8 +190,8 @@ def repeats() -> Iterator[Form]:
         ("FLOAT32", (0.5, 2.2, 0.5)),
         ("INT32", (3, 3, 1)),
     ):
-        given = [number(value, type) for value in limits]
-        yield form("RANGE", given, out(type), "RangeOptions", str(limits))
+        inputs = [number(value, type) for value in limits]
+        yield form("RANGE", inputs, out(type), "RangeOptions", str(limits))
         yield form(
             "RANGE",
             [spec(type)] * 3,
