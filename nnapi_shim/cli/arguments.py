@@ -83,6 +83,19 @@ def names(option: Iterable[str] | str | None) -> list[str] | None:
     return [name.strip() for part in parts for name in part.split(",") if name.strip()]
 
 
+def numbers(option: str, text: str) -> list[int]:
+    """The numbers of an option, with commas between them."""
+    from nnapi_shim.errors import bad_data
+
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise bad_data(
+            f"{option} is {text!r}; it must be numbers with commas, such as 1,2",
+            "tool.bench.threads-option",
+        ) from None
+
+
 def two_devices(option: Iterable[str] | str | None) -> tuple[str, str]:
     """The names of the two devices to compare; by default both built-in ones."""
     from nnapi_shim.errors import bad_data

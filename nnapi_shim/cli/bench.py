@@ -14,6 +14,7 @@ from nnapi_shim.cli.arguments import (
     Resize,
     Seed,
     names,
+    numbers,
 )
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
@@ -120,9 +121,9 @@ def bench(
             seconds=seconds,
             runs=runs,
             warm_up=warm_up,
-            threads=_numbers("--threads", threads),
+            threads=numbers("--threads", threads),
             peers=peers or (),
-            kernel_threads=_numbers("--kernel-threads", kernel_threads) if kernel_threads else (),
+            kernel_threads=numbers("--kernel-threads", kernel_threads) if kernel_threads else (),
             picture=Picture(resize),
             seed=seed,
             progress=tell,
@@ -136,18 +137,6 @@ def bench(
         _show_change(change)
     else:
         _show(report)
-
-
-def _numbers(option: str, text: str) -> list[int]:
-    from nnapi_shim.errors import bad_data
-
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise bad_data(
-            f"{option} is {text!r}; it must be numbers with commas, such as 1,2",
-            "tool.bench.threads-option",
-        ) from None
 
 
 def _show_change(report: "Against") -> None:

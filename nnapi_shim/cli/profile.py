@@ -14,6 +14,7 @@ from nnapi_shim.cli.arguments import (
     Resize,
     Seed,
     names,
+    numbers,
 )
 from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
@@ -25,6 +26,7 @@ from nnapi_shim.cli.output import (
     write,
     write_table,
 )
+from nnapi_shim.cli.scaling import CORES, show
 from nnapi_shim.units import count, duration, percent, rate, rounded
 
 if TYPE_CHECKING:
@@ -51,6 +53,15 @@ def profile(
     no_peaks: Annotated[
         bool, typer.Option("--no-peaks", help="Do not measure the machine's peaks.")
     ] = False,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Predict the time on more processors, instead.")
+    ] = False,
+    kernel_threads: Annotated[
+        str,
+        typer.Option(
+            "--kernel-threads", metavar="N,M", help="Numbers of processors for --scaling."
+        ),
+    ] = CORES,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -76,6 +87,22 @@ def profile(
         require_free(trace, force)
     require_json(as_json, force)
     require_drawable(picture, force)
+    if scaling:
+        from nnapi_shim.tools.scaling import scaling as predict
+
+        with progress() as tell:
+            prediction = predict(
+                model,
+                numbers("--kernel-threads", kernel_threads),
+                inputs=inputs or (),
+                runs=runs,
+                warm_up=warm_up,
+                picture=Picture(resize),
+                seed=seed,
+                progress=tell,
+            )
+        present(prediction, as_json, force, show)
+        return
     with progress() as tell:
         report = find(
             model,

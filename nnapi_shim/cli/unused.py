@@ -91,6 +91,13 @@ RULES = (
         lambda c: c.has("--against") and is_saved_run(c["model"]),
         used="model --against --json --force",
     ),
+    Rule("profile", "--kernel-threads", "without --scaling", lambda c: not c.has("--scaling")),
+    Rule(
+        "profile",
+        "--device --steps --top --no-peaks --trace --picture",
+        "with --scaling",
+        lambda c: c.has("--scaling"),
+    ),
     Rule("profile", "--steps --top", "on --json, which has all", lambda c: c.has("--json")),
     Rule(
         "diff",

@@ -2,8 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -16,14 +15,13 @@ from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.execution import Execution
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.running import Runner
-from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS
 from nnapi_shim.drivers.cpu.program.threads import count as default_threads
 from nnapi_shim.errors import bad_data
-from nnapi_shim.settings import THREADS
 from nnapi_shim.tools.bench_report import Arithmetic, Bench, Conditions, Measured, Memory
 from nnapi_shim.tools.bench_rounds import at_once, compared, in_turns
 from nnapi_shim.tools.info import processor
 from nnapi_shim.tools.inputs import Picture, read_or_made_up
+from nnapi_shim.tools.kernel_threads import on_threads, require_kernel_threads
 from nnapi_shim.tools.latency import calls_within, latency, no_collection, timed
 from nnapi_shim.tools.machine import load_average
 from nnapi_shim.tools.model_source import Source, model_of, name_of
@@ -70,7 +68,7 @@ def bench(
     measured, starts = [], []
     for at, number in enumerate(numbers):
         tell = _part(progress, at, len(numbers), 2 + len(threads))
-        with _kernel_threads(number):
+        with on_threads(number):
             start = _Start(model, devices, inputs, picture, seed)
             starts.append(start)
             measured.append(plan.measure(start, number, tell))
@@ -95,21 +93,7 @@ def _require(threads: Sequence[int], kernel_threads: Sequence[int]) -> None:
         raise bad_data(
             f"threads are {list(threads)}; each number must be at least 1", "tool.bench.threads"
         )
-    if any(not 1 <= number <= MAX_THREADS for number in kernel_threads):
-        raise bad_data(
-            f"kernel threads are {list(kernel_threads)}; each number must be 1 to {MAX_THREADS}",
-            "tool.bench.kernel-threads",
-        )
-
-
-@contextmanager
-def _kernel_threads(number: int) -> Iterator[None]:
-    """Compilations within it use this number of threads for a run."""
-    before = THREADS.put(str(number))
-    try:
-        yield
-    finally:
-        THREADS.put(before)
+    require_kernel_threads(kernel_threads)
 
 
 def _part(progress: Progress, at: int, parts: int, steps: int) -> Progress:

@@ -481,3 +481,12 @@ def test_quantization_error(command: Command, tmp_path: Path) -> None:
     assert "random" not in command.succeeds("diff", *words, "-i", path).out
     line = command.refuses("diff", *words, "--device", "nnapi-cpu,nnapi-reference")
     assert "--float" in line
+
+
+def test_profile_on_more_processors(command: Command) -> None:
+    words = ("profile", CONV, "--scaling", "--runs", 2)
+    text = command.succeeds(*words).out
+    assert all(name in text for name in ("processors", "speed-up", "last tiles"))
+    data = command.succeeds(*words, "--kernel-threads", "2,3", "--json").json
+    assert [item["cores"] for item in data["predictions"]] == [2, 3]
+    assert "each number must be 1 to 64" in command.refuses(*words, "--kernel-threads", "0")

@@ -23,6 +23,8 @@ REFUSED = [
     ("bench a.json --against b.json --warm-up 1", "--warm-up has no effect on two saved runs"),
     ("bench m -i a.npy --seed 1", "--seed has no effect with --input"),
     ("profile m --json --top 2", "--top has no effect on --json, which has all"),
+    ("profile m --kernel-threads 2", "--kernel-threads has no effect without --scaling"),
+    ("profile m --scaling --steps", "--steps has no effect with --scaling"),
     ("profile m --resize", "--resize has no effect without a picture as input"),
     ("diff m --float f --isolated", "--isolated has no effect with --float"),
     ("diff m --float f --picture a.svg", "--picture has no effect with --float"),
