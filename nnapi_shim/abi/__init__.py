@@ -72,8 +72,9 @@ def attach(
         from nnapi_shim.abi import phone
 
         phone.begin(levels)
-    if CAPTURE.get() or TRACE.get() or FAULTS.get() or CHECK.get():
-        _watch()
+    has_faults = _has_faults()
+    if CAPTURE.get() or TRACE.get() or CHECK.get() or has_faults:
+        _watch(has_faults)
     else:
         fast_path.use(fast_path_table)
     attach_all(module.ffi, module.lib)
@@ -84,11 +85,19 @@ def attach(
     return int(module.lib.calls_address())
 
 
-def _watch() -> None:
+def _has_faults() -> bool:
+    if not (FAULTS.get() or PROFILE.get()):
+        return False
+    from nnapi_shim.phones.fault_injector import is_asked_for
+
+    return is_asked_for()
+
+
+def _watch(has_faults: bool) -> None:
     """Wrap the functions in those that inject faults, check, trace and record calls."""
     from nnapi_shim.abi.instrumentation import watch_all
 
-    if FAULTS.get():
+    if has_faults:
         from nnapi_shim.abi import faults
 
         faults.begin()
@@ -99,12 +108,12 @@ def _watch() -> None:
     if TRACE.get():
         from nnapi_shim.abi.traced import tracer
 
-        traced = tracer()
+        traced = tracer(has_faults)
         if traced is not None:
             watch_all(traced)
     if CAPTURE.get():
         from nnapi_shim.abi.capture import recorder
 
-        recorded = recorder(CAPTURE.get())
+        recorded = recorder(CAPTURE.get(), has_faults)
         if recorded is not None:
             watch_all(recorded)

@@ -20,11 +20,14 @@ from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import RUNTIME_LEVEL, FeatureLevel, OperationType
 from nnapi_shim.hal.levels import feature_level
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
 from nnapi_shim.settings import CAPTURE, PROFILE, SETTINGS
 from nnapi_shim.version import __version__
+
+if TYPE_CHECKING:
+    from nnapi_shim.phones.fault_injector import Fault
 
 IN_LINE = 64
 """Maximum size in bytes of contents stored in the line of the call, in hexadecimal."""
@@ -46,6 +49,10 @@ class Recorder:
         self._known: set[str] = set()
         """Number of arrays in the file."""
         self._contents = Contents(self._stored)
+        self._faults: dict[int, list[dict[str, Any]]] = {}
+        """Thread -> injected faults that are not in the file yet; 0: of threads without a call."""
+        self._calling: set[int] = set()
+        """Threads that are in a recorded call."""
 
     # Calls
 
@@ -60,11 +67,15 @@ class Recorder:
             entry = self._begun(name, parameters, arguments)
             if entry is None:
                 return function(*arguments)
+            thread = get_native_id()
+            self._calling.add(thread)
             try:
                 result = function(*arguments)
             except BaseException as error:
+                self._calling.discard(thread)
                 self._ended(entry, name, parameters, arguments, error)
                 raise
+            self._calling.discard(thread)
             self._ended(entry, name, parameters, arguments, None)
             return result
 
@@ -119,6 +130,8 @@ class Recorder:
                 entry["result"] = code_of(error)
             if error is not None:
                 entry["error"] = str(error)
+            if self._faults:
+                entry["faults"] = self._taken_faults()
             counts = self._contents.counts(name, values)
             results = decoding.results(parameters, values, counts)
             if results:
@@ -127,6 +140,22 @@ class Recorder:
             self._write(entry)
         except Exception as failure:
             self._give_up(failure)
+
+    # Injected faults
+
+    def fault(self, fault: "Fault") -> None:
+        """An injected fault: of the call of this thread, or else of the next call that ends."""
+        thread = get_native_id()
+        of = thread if thread in self._calling else 0
+        with self._lock:
+            self._faults.setdefault(of, []).append(
+                {"rule": fault.rule.text, "call": fault.call, "where": fault.where}
+            )
+
+    def _taken_faults(self) -> list[dict[str, Any]]:
+        with self._lock:
+            taken = self._faults.pop(0, [])
+            return taken + self._faults.pop(get_native_id(), [])
 
     # The file
 
@@ -185,7 +214,10 @@ class Recorder:
                 return
             self._is_on = False
             try:
-                self._writer.close(json.dumps({"calls": self._calls}).encode())
+                end: dict[str, Any] = {"calls": self._calls}
+                if self._faults:
+                    end["faults"] = [fault for faults in self._faults.values() for fault in faults]
+                self._writer.close(json.dumps(end).encode())
             except (OSError, container.Full) as error:
                 log.warning(f"{CAPTURE.name}: the capture has no end: {error}")
 
@@ -235,8 +267,11 @@ def _program() -> list[str]:
     return [word.decode(errors="replace") for word in words]
 
 
-def recorder(setting: str) -> Watcher | None:
-    """The recorder; None, after a warning, if the file cannot be written."""
+def recorder(setting: str, has_faults: bool = False) -> Watcher | None:
+    """The recorder; None, after a warning, if the file cannot be written.
+
+    has_faults: whether faults are injected, which the capture has with the calls.
+    """
     try:
         made = Recorder(output.opened(setting, container.is_capture))
         made.begin()
@@ -245,4 +280,8 @@ def recorder(setting: str) -> Watcher | None:
         log.warning(f"{CAPTURE.name} is {setting!r}, which is not used; {why}")
         return None
     at_exit.at_exit(made.finish)
+    if has_faults:
+        from nnapi_shim.abi.faults import observe
+
+        observe(made.fault)
     return made.recorded

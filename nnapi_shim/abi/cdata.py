@@ -64,6 +64,11 @@ def store_handle(target: int, handle: int) -> None:
     cast("uintptr_t *", target)[0] = handle
 
 
+def handle_at(source: int) -> int:
+    """The handle in a pointer variable."""
+    return int(cast("uintptr_t *", source)[0])
+
+
 def store(kind: str, target: int, value: Any) -> None:
     """Write a number to a variable: `store("uint32_t *", count, 2)`."""
     cast(kind, target)[0] = value

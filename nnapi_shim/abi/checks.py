@@ -93,7 +93,7 @@ class _Checker:
                 self._report(LEVEL, name, f"{name} is of API level {level}")
             result = function(*arguments)
             for at, kind in makes:
-                handle = int(cdata.cast("uintptr_t *", arguments[at])[0])
+                handle = cdata.handle_at(arguments[at])
                 owner = arguments[0] if at else 0
                 self._made[handle] = _Made(kind, name, number, owner)
             if is_free:

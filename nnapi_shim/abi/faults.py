@@ -11,7 +11,7 @@ from nnapi_shim.abi.cdata import store_handle
 from nnapi_shim.abi.instrumentation import watch_all
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hints import Any
-from nnapi_shim.phones.fault_injector import Injector, injector
+from nnapi_shim.phones.fault_injector import Fault, Injector, injector
 from nnapi_shim.recording import at_exit
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS
 from nnapi_shim.settings import FAULTS
@@ -52,6 +52,15 @@ def begin() -> None:
     watch = _Watch(made)
     watch_all(watch.watched)
     at_exit.at_exit(watch.finish)
+    made.end_with(at_exit.at_exit)
+
+
+def observe(observer: Callable[[Fault], None]) -> None:
+    """Tell of each fault; rules that are not valid inject none."""
+    try:
+        injector().observers.append(observer)
+    except NnapiError:
+        return
 
 
 class _Watch:
@@ -72,7 +81,10 @@ class _Watch:
         @wraps(function)
         def call(*arguments: Any) -> Any:
             self._calls[name] += 1
+            deeds = []
             for fault in self._injector.at_function(name):
+                if fault.rule.deed:
+                    deeds.append(fault.rule.deed)
                 if fault.rule.delay_s:
                     sleep(fault.rule.delay_s)
                 if fault.rule.code is not None:
@@ -82,10 +94,15 @@ class _Watch:
                     _fail(name, arguments)
                     raise fault.error(name)
             try:
-                return function(*arguments)
+                result = function(*arguments)
             except NnapiError as error:
                 self._refused(name, error)
                 raise
+            for deed in deeds:
+                from nnapi_shim.abi.fault_events import spoil_event
+
+                spoil_event(name, arguments, deed)
+            return result
 
         return call
 
@@ -99,4 +116,3 @@ class _Watch:
         """At the end of the process."""
         alive = {table.kind: len(table) for table in _TABLES if len(table)}
         self._injector.report({"calls": dict(self._calls), "alive": alive})
-        self._injector.finish()

@@ -12,12 +12,28 @@ from nnapi_shim.recording.vocabulary import PARAMETERS
 from nnapi_shim.runtime.traced import trace_all
 
 
-def tracer() -> Watcher | None:
-    """The tracer of calls; None, after a warning, if the trace cannot be written."""
+def tracer(has_faults: bool) -> Watcher | None:
+    """The tracer of calls; None, after a warning, if the trace cannot be written.
+
+    has_faults: whether faults are injected, which the trace has as moments.
+    """
     trace = recording.opened()
     if trace is None:
         return None
     trace_all(trace)
+    if has_faults:
+        from nnapi_shim.abi.faults import observe
+
+        observe(
+            lambda fault: trace.instant(
+                "injected fault",
+                recording.API,
+                monotonic_ns(),
+                where=fault.where,
+                call=fault.call,
+                rule=fault.rule.text,
+            )
+        )
 
     def traced(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         shown = [

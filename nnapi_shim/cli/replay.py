@@ -48,6 +48,10 @@ def replay(
             "--to-python", metavar="FILE", help="Write the calls as a Python program and exit."
         ),
     ] = None,
+    faults: Annotated[
+        bool,
+        typer.Option("--faults", help="Also repeat the injected faults of the capture."),
+    ] = False,
     force: Force = False,
     as_json: AsJson = None,
 ) -> None:
@@ -69,7 +73,7 @@ def replay(
         return
     require_json(as_json, force)
     with progress() as tell:
-        report = repeat(capture, device, last=last, progress=tell)
+        report = repeat(capture, device, last=last, faults=faults, progress=tell)
     present(report, as_json, force, lambda report: _show(report, last))
     if report.differences or (report.calls and not report.repeated):
         raise typer.Exit(DIFFERENT)
@@ -99,6 +103,8 @@ def _show(report: "Replay", last: bool) -> None:
         write("the capture has no end: the program was stopped, or the file was cut")
     if report.died_in:
         write(f"the program ended in {report.died_in}{'' if last else ', which is not repeated'}")
+    if report.recorded_faults is not None:
+        write(f"{report.faults} of {count(report.recorded_faults, 'injected fault')} repeated")
     where = f" on {report.device}" if report.device else ""
     write(
         f"{count(report.repeated, 'call')} of {report.calls} repeated{where}: "

@@ -1,6 +1,7 @@
 """A device that fails as the rules of NNAPI_SHIM_FAULTS say."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from time import monotonic_ns, sleep
 
 from nnapi_shim import address
@@ -21,6 +22,8 @@ from nnapi_shim.hal.types import (
 )
 from nnapi_shim.phones.fault_injector import Fault, Injector
 
+CACHE_DEEDS = ("no-cache", "damaged-cache")
+"""Faults of compilations with a cache alone."""
 _FLOATS = {OperandType.TENSOR_FLOAT32: (4, 0x7FC00000), OperandType.TENSOR_FLOAT16: (2, 0x7E00)}
 """Float type -> bytes of an element, and a NaN."""
 
@@ -30,10 +33,12 @@ def faulty(entry: Found, injector: Injector) -> Found:
     return entry._replace(load=lambda: FaultyDevice(entry.load(), injector))
 
 
-def _happen(injector: Injector, device: str, place: str) -> list[Fault]:
+def _happen(
+    injector: Injector, device: str, place: str, without: Sequence[str] = ()
+) -> list[Fault]:
     """Let delays and errors happen; the faults that change what the call does."""
     others = []
-    for fault in injector.at_device(device, place):
+    for fault in injector.at_device(device, place, without):
         if fault.rule.delay_s:
             sleep(fault.rule.delay_s)
         if fault.rule.code is not None:
@@ -64,10 +69,15 @@ class FaultyDevice:
         return self._device.getCapabilities()
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
-        """As IDevice; the fault `unsupported`: no operation."""
-        if _happen(self._injector, self.name, "supported"):
-            return [False] * len(model.main.operations)
-        return self._device.getSupportedOperations(model)
+        """As IDevice; the fault `unsupported`: no operation; `fewer`: some, others in each call."""
+        faults = _happen(self._injector, self.name, "supported")
+        answer = list(self._device.getSupportedOperations(model))
+        for fault in faults:
+            is_drawn = self._injector.is_drawn
+            for at, _ in enumerate(answer):
+                if fault.rule.deed == "unsupported" or is_drawn(fault, at):
+                    answer[at] = False
+        return answer
 
     def prepareModel(
         self,
@@ -77,10 +87,19 @@ class FaultyDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> IPreparedModel:
-        """As IDevice; the fault `no-cache`: the cached model is gone, and none is stored."""
-        if _happen(self._injector, self.name, "prepare"):
-            cache = None
-        prepared = self._device.prepareModel(model, preference, priority, deadline_ns, cache)
+        """As IDevice; the fault `no-cache`: the cached model is gone, and none is stored;
+        `damaged-cache`: it is cut off.
+        """
+        without = CACHE_DEEDS if cache is None else ()
+        deeds = [it.rule.deed for it in _happen(self._injector, self.name, "prepare", without)]
+        with ExitStack() as stack:
+            if cache is not None and "damaged-cache" in deeds:
+                from nnapi_shim.phones.damaged_cache import damaged
+
+                cache = stack.enter_context(damaged(cache))
+            if "no-cache" in deeds:
+                cache = None
+            prepared = self._device.prepareModel(model, preference, priority, deadline_ns, cache)
         return FaultyPreparedModel(prepared, self.name, self._injector, model)
 
     def wait(self) -> None:

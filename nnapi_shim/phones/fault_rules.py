@@ -2,8 +2,11 @@
 
     function=ANeuralNetworksExecution_compute nth=2 code=DEAD_OBJECT; device=npu do=nan; seed=7
 
-Rules are separated by semicolons, the parts of a rule by spaces.
+Rules are separated by semicolons, the parts of a rule by spaces. `file=PATH` stands for the rules
+of a file, one per line.
 """
+
+from pathlib import Path
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ResultCode
@@ -15,7 +18,9 @@ PLACES = ("supported", "prepare", "run")
 """Calls of a device: what it takes, compiling, computing."""
 DEEDS = {
     "unsupported": "supported",
+    "fewer": "supported",
     "no-cache": "prepare",
+    "damaged-cache": "prepare",
     "lost": "run",
     "hang": "run",
     "too-small": "run",
@@ -24,6 +29,13 @@ DEEDS = {
     "step": "run",
 }
 """Value of `do` -> the call of a device that it belongs to."""
+EVENT_DEEDS = ("no-signal", "error-signal")
+"""Values of `do` for functions that make an event."""
+EVENT_FUNCTIONS = (
+    "ANeuralNetworksExecution_startCompute",
+    "ANeuralNetworksExecution_startComputeWithDependencies",
+    "ANeuralNetworksEvent_createFromSyncFenceFd",
+)
 
 _CODES = {code.name: code for code in ResultCode if code is not ResultCode.NO_ERROR}
 _PLAIN = ("_getDefaultLoopTimeout", "_getMaximumLoopTimeout", "_getRuntimeFeatureLevel")
@@ -40,7 +52,8 @@ class FaultRule(NamedTuple):
     """A rule.
 
     text: as it was written. function: of the C API, "" for a rule of a device. device: its name,
-    "" for any. place: the call of the device. nth: the matching call, from 1; 0 for all.
+    "" for any. place: the call of the device, "" for a function. nth: the matching call, from 1; 0
+    for all.
     probability: of each matching call. code, delay_s, deed: what happens; None, 0 and "" for
     nothing.
     """
@@ -69,7 +82,7 @@ def parsed(text: str) -> FaultRules:
     """The rules of a text; raises BAD_DATA."""
     rules: list[FaultRule] = []
     seed, report = 0, ""
-    for part in filter(None, map(str.strip, text.split(";"))):
+    for part in _parts(text):
         if part.startswith("report="):
             report = part.removeprefix("report=")
             continue
@@ -81,6 +94,26 @@ def parsed(text: str) -> FaultRules:
             continue
         rules.append(_rule(part, words))
     return FaultRules(tuple(rules), seed, report)
+
+
+def _parts(text: str) -> list[str]:
+    """The parts between semicolons; in place of `file=PATH`, the rules of that file."""
+    parts: list[str] = []
+    for part in filter(None, map(str.strip, text.split(";"))):
+        if not part.startswith("file="):
+            parts.append(part)
+            continue
+        path = part.removeprefix("file=")
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise bad_data(f"{part!r} cannot be read: {reason}", "fault.file") from None
+        rules = "; ".join(line.partition("#")[0] for line in lines)
+        if any(rule.strip().startswith("file=") for rule in rules.split(";")):
+            raise bad_data(f"{path} has file=, which files of rules cannot have", "fault.file")
+        parts += _parts(rules)
+    return parts
 
 
 _KNOWN = ("function", "device", "at", "nth", "probability", "code", "delay", "do", "seed")
@@ -99,24 +132,30 @@ def _words(part: str) -> dict[str, str]:
     return words
 
 
+def rule_of(text: str) -> FaultRule:
+    """A single rule; raises BAD_DATA."""
+    return _rule(text, _words(text))
+
+
 def _rule(part: str, words: dict[str, str]) -> FaultRule:
     function = _function(part, words["function"]) if "function" in words else ""
     deed = words.get("do", "")
-    if deed and deed not in DEEDS:
-        message = f"{part!r}: do is {deed!r}; allowed are {', '.join(DEEDS)}"
+    if deed and deed not in (*DEEDS, *EVENT_DEEDS):
+        message = f"{part!r}: do is {deed!r}; allowed are {', '.join((*DEEDS, *EVENT_DEEDS))}"
         raise bad_data(message, "fault.deed")
     place = words.get("at", "" if function else DEEDS.get(deed, "run"))
     if place and place not in PLACES:
         message = f"{part!r}: at is {place!r}; allowed are {', '.join(PLACES)}"
         raise bad_data(message, "fault.place")
-    if function and ("device" in words or place or deed):
-        message = f"{part!r}: function= takes no device=, at= and do=, which are of devices"
+    if function and ("device" in words or place or deed in DEEDS):
+        message = (
+            f"{part!r}: function= takes no device=, at= and do=, which are of devices, except "
+            f"{' and '.join(f'do={it}' for it in EVENT_DEEDS)}"
+        )
         raise bad_data(message, "fault.function-or-device")
     if not function and "device" not in words:
         raise bad_data(f"{part!r} names no function= and no device=", "fault.nowhere")
-    if deed and DEEDS[deed] != place:
-        message = f"{part!r}: do={deed} belongs to at={DEEDS[deed]}"
-        raise bad_data(message, "fault.deed-elsewhere")
+    _require_place_of(part, deed, function, place)
     code = words.get("code")
     if code is not None and code not in _CODES:
         message = f"{part!r}: code is {code!r}; allowed are {', '.join(_CODES)}"
@@ -137,6 +176,16 @@ def _rule(part: str, words: dict[str, str]) -> FaultRule:
         delay_s,
         deed,
     )
+
+
+def _require_place_of(part: str, deed: str, function: str, place: str) -> None:
+    """Raise BAD_DATA for a `do` of another place."""
+    if deed in EVENT_DEEDS and function not in EVENT_FUNCTIONS:
+        message = f"{part!r}: do={deed} belongs to function= {' or '.join(EVENT_FUNCTIONS)}"
+        raise bad_data(message, "fault.deed-elsewhere")
+    if deed in DEEDS and DEEDS[deed] != place:
+        message = f"{part!r}: do={deed} belongs to at={DEEDS[deed]}"
+        raise bad_data(message, "fault.deed-elsewhere")
 
 
 def _function(part: str, name: str) -> str:

@@ -58,7 +58,7 @@ class DeviceProfile(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A phone. devices: with the CPU, which is the last one."""
+    """A phone. devices: with the CPU, which is the last one. faults: rules (fault_rules.py)."""
 
     name: str
     description: str
@@ -66,6 +66,7 @@ class Profile(NamedTuple):
     api_level: int
     level: int
     devices: tuple[DeviceProfile, ...]
+    faults: tuple[str, ...]
 
     @property
     def version(self) -> AndroidVersion:

@@ -4,11 +4,12 @@ from nnapi_shim.drivers.adoption import require_name
 from nnapi_shim.drivers.versioned.compliance import operand_level
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import DeviceType, OperandType, OperationType
-from nnapi_shim.hal.levels import ANDROID
+from nnapi_shim.hal.levels import ANDROID, FUNCTION_LEVELS
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Capabilities, Operand, PerformanceInfo
 from nnapi_shim.hints import Any
 from nnapi_shim.operations import operation
+from nnapi_shim.phones import fault_rules
 from nnapi_shim.phones.fields import Fields, shown
 from nnapi_shim.phones.profile import CPU, SCHEMA, Delays, DeviceProfile, Profile, Rule
 
@@ -45,12 +46,18 @@ def parsed(data: Any, problems: list[NnapiError]) -> Profile | None:
     computed_by = fields.among("computedBy", COMPUTERS, COMPUTERS[0])
     listed = fields.take("devices", "a list", [])
     devices = [_device(each, f"devices[{at}]", level, problems) for at, each in enumerate(listed)]
-    _check_names(fields, [device.name for device in devices])
+    names = [device.name for device in devices]
+    _check_names(fields, names)
+    faults = fields.take("faults", "a list of texts", [])
+    for at, text in enumerate(faults):
+        _check_fault(fields, f"faults[{at}]", text, [*names, CPU], known.api_level)
     fields.end()
     if problems:
         return None
     devices.append(_cpu(android, level, computed_by))
-    return Profile(name, description, android, known.api_level, level, tuple(devices))
+    return Profile(
+        name, description, android, known.api_level, level, tuple(devices), tuple(faults)
+    )
 
 
 def _level(fields: Fields, name: str, default: Any, highest: int) -> int:
@@ -69,6 +76,27 @@ def _check_names(fields: Fields, names: list[str]) -> None:
         if name in names[:at]:
             message = f"is {name!r}, as that of device {names.index(name)}; names must differ"
             fields.refuse(bad_data(message, "profile.name-clash"), f"devices[{at}].name")
+
+
+def _check_fault(fields: Fields, field: str, text: str, devices: list[str], api_level: int) -> None:
+    """Refuse a rule that is none, and one for a device or function that the phone lacks."""
+    if any(part.strip().startswith(("report=", "file=")) for part in text.split(";")):
+        message = f"is {shown(text)}; a profile has no files of rules or for reports"
+        fields.refuse(bad_data(message, "profile.fault"), field)
+        return
+    try:
+        rules = fault_rules.parsed(text).rules
+    except NnapiError as error:
+        fields.refuse(error, field)
+        return
+    for rule in rules:
+        if rule.device and rule.device not in devices:
+            message = f"has device={rule.device}; the phone has {', '.join(devices)}"
+            fields.refuse(bad_data(message, "profile.fault-device"), field)
+        level = FUNCTION_LEVELS.get(rule.function, 0)
+        if level > api_level:
+            message = f"has {rule.function} of API level {level}; the phone has {api_level}"
+            fields.refuse(bad_data(message, "profile.above-level"), field)
 
 
 def _cpu(android: str, level: int, computed_by: str) -> DeviceProfile:

@@ -35,7 +35,8 @@ class Call(NamedTuple):
     error: the message of a call that failed.
     inputs, outputs: contents of the arguments of a computation; `of`: the execution of the
         outputs. memories: contents before and after the call. size: of a memory made from a
-        buffer of another library, 0 if unknown.
+        buffer of another library, 0 if unknown. faults: injected ones, with `rule` (text), `call`
+        (number of the call that the rule matches) and `where`.
 
     A function that is not in vocabulary.py has only its name and times.
     """
@@ -55,6 +56,7 @@ class Call(NamedTuple):
     memories: list[dict[str, Any]]
     memories_after: list[dict[str, Any]]
     size: int
+    faults: list[dict[str, Any]]
 
     @property
     def short(self) -> str:
@@ -76,6 +78,7 @@ _FIELDS: dict[str, tuple[type, Any]] = {
     "memories": (list, []),
     "memories_after": (list, []),
     "size": (int, 0),
+    "faults": (list, []),
 }
 """Further fields of a line -> (type, default)."""
 _WORDS = {int: "a whole number", dict: "an object", str: "a text", list: "a list"}
@@ -159,6 +162,10 @@ class Checker:
             self._refuse(call, "result", call.result, "the result code of a call that has ended")
         if call.size < 0:
             self._refuse(call, "size", call.size, "numbers of bytes")
+        for fault in call.faults:
+            is_fault = isinstance(fault, dict) and isinstance(fault.get("rule"), str)
+            if not is_fault or fitting.whole(fault.get("call"), "uint64_t"):
+                self._refuse(call, "faults", fault, "a list of objects with rule and call")
 
     def _arguments(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         arguments = call.arguments

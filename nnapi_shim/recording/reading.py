@@ -112,7 +112,7 @@ class Capture:
         before.update({name: value for name, value in entry.items() if name in _OF_AN_END})
 
 
-_OF_AN_END = ("end", "result", "error", "results", "outputs", "of", "memories_after")
+_OF_AN_END = ("end", "result", "error", "results", "outputs", "of", "memories_after", "faults")
 """The fields of the line that ends a call."""
 
 

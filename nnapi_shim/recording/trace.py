@@ -54,6 +54,10 @@ class Trace:
         """Write a complete slice, of this thread or another."""
         self._event("X", name, category, started_ns, arguments, ended_ns - started_ns, thread)
 
+    def instant(self, name: str, category: str, at_ns: int, **arguments: Any) -> None:
+        """Write a moment of this thread."""
+        self._event("i", name, category, at_ns, arguments)
+
     @contextmanager
     def within(self, name: str, category: str, **arguments: Any) -> Iterator[None]:
         """Record the block as a slice, also if it raises."""
@@ -76,6 +80,8 @@ class Trace:
         thread = thread or get_native_id()
         event: dict[str, Any] = {"ph": phase, "name": name, "cat": category}
         event.update(pid=self._process, tid=thread, args=arguments)
+        if phase == "i":
+            event["s"] = "t"  # of its thread
         # microseconds with three decimals, which a float cannot always represent
         times = f'"ts":{_microseconds(at_ns)}'
         if duration_ns is not None:

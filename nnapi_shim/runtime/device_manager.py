@@ -37,6 +37,11 @@ def devices() -> list[IDevice]:
     return listed
 
 
+def are_listed() -> bool:
+    """Whether the devices have been listed, after which they do not change."""
+    return "all" in _devices
+
+
 class _exclusive:  # noqa: N801 - reads as a statement
     """Holds the lock; raises BAD_STATE, without deadlock, in a thread that holds it already."""
 
@@ -102,17 +107,22 @@ def _candidates() -> tuple[list[Found], list[Found]]:
     else:
         others += found_devices()
         built_in = built_in_devices()
-    if FAULTS.get():
-        others, built_in = _with_faults(others), _with_faults(built_in)
+    if FAULTS.get() or PROFILE.get():
+        from nnapi_shim.phones.fault_injector import is_asked_for
+
+        if is_asked_for():
+            others, built_in = _with_faults(others), _with_faults(built_in)
     return others, built_in
 
 
 def _with_faults(devices: list[Found]) -> list[Found]:
-    """Devices with the faults of NNAPI_SHIM_FAULTS; raises BAD_DATA for invalid rules."""
+    """Devices with the faults of the setting and the profile; raises BAD_DATA for invalid rules."""
     from nnapi_shim.phones.fault_device import faulty
     from nnapi_shim.phones.fault_injector import injector
+    from nnapi_shim.recording.at_exit import at_exit
 
     made = injector()
+    made.end_with(at_exit)
     if not any(rule.place for rule in made.rules.rules):
         return devices
     return [faulty(entry, made) for entry in devices]

@@ -67,6 +67,11 @@ class Execution(Preparation):
         if not self._begin(get_ident()):
             self._end()
 
+    def lose_result(self) -> None:
+        """A run that has ended has failed after all, for an injected fault."""
+        if self._state is COMPLETED:
+            self._result = None
+
     def publish(self, publisher: Publisher) -> None:
         """Publish it for the fast path, if it has run and another run needs no checks."""
         if not self._reusable:

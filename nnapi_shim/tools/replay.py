@@ -3,12 +3,18 @@
 It calls the C functions, like the recorded program.
 """
 
+import os
+import sys
 from os import PathLike
 from pathlib import Path
 
+from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.formats.capture import read
 from nnapi_shim.formats.capture.plan import planned
+from nnapi_shim.phones import fault_injector
+from nnapi_shim.phones.fault_replay import RecordedFaults
 from nnapi_shim.recording.reading import Capture
+from nnapi_shim.settings import FAULTS
 from nnapi_shim.tools.replay_calls import Runner
 from nnapi_shim.tools.replay_report import Difference as Difference
 from nnapi_shim.tools.replay_report import Replay as Replay
@@ -20,6 +26,7 @@ def replay(
     device: str | None = None,
     *,
     last: bool = False,
+    faults: bool = False,
     progress: Progress = untold,
 ) -> Replay:
     """Repeat the calls of a capture in order and compare their results.
@@ -27,6 +34,8 @@ def replay(
     device: a regular expression; the first device whose whole name matches runs everything. By
         default each device of the capture must be available under its name.
     last: also repeat the call in which the program died.
+    faults: also repeat the injected faults of the capture, apart from delays; not with `device`,
+        and only before this process has used the library.
 
     Integers, quantized and boolean outputs are compared byte by byte; floats may differ by 1e-5
     plus 5 units in the last place, half-precision floats by 5 units in the last place. Timeouts are
@@ -35,13 +44,38 @@ def replay(
     Raises NnapiError for an invalid or inconsistent capture, and for an unavailable device.
     """
     opened = capture if isinstance(capture, Capture) else read(capture)
-    runner = Runner(opened, device)
+    repeated = _faults_of(opened, device) if faults else None
+    runner = Runner(opened, device, repeated)
     report = Replay(opened.path, opened.is_complete, runner.device_name, len(opened.calls))
     try:
         _repeat(runner, opened, report, last=last, progress=progress)
     finally:
         runner.close()
+    if repeated is not None:
+        report.faults, report.recorded_faults = repeated.injected, repeated.recorded
     return report
+
+
+def _faults_of(capture: Capture, device: str | None) -> RecordedFaults:
+    """The faults of a capture, which this process injects from now on."""
+    recorded = [fault for call in capture.calls for fault in call.faults]
+    if not recorded:
+        message = f"{capture.path} has no injected faults to repeat"
+        raise bad_data(message, "tool.replay.no-faults")
+    if device is not None:
+        message = f"faults are repeated on the devices of the capture; the device is {device!r}"
+        raise bad_data(message, "tool.replay.faults-device")
+    from nnapi_shim.runtime import device_manager
+
+    if "nnapi_shim.abi" in sys.modules or device_manager.are_listed():
+        raise bad_state(
+            "faults are repeated only in a process that has not used the library yet",
+            "tool.replay.faults-too-late",
+        )
+    made = RecordedFaults(recorded)
+    os.environ[FAULTS.name] = "seed=0"  # so that the library wraps its functions and devices
+    fault_injector.use(made)
+    return made
 
 
 def _repeat(

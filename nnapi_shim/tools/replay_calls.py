@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 from errno import EMFILE, ENFILE, ENOMEM
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.recording.reading import Capture
 from nnapi_shim.recording.vocabulary import C_TYPES, RUNS
 from nnapi_shim.tools.replay_report import Difference, Replay, differs
+
+if TYPE_CHECKING:
+    from nnapi_shim.phones.fault_replay import RecordedFaults
 
 
 class _Memory:
@@ -42,8 +45,13 @@ class _Descriptor:
 class Runner:
     """Repeats the calls of a capture one by one and keeps the objects that they create."""
 
-    def __init__(self, capture: Capture, device: str | None) -> None:
+    def __init__(
+        self, capture: Capture, device: str | None, faults: "RecordedFaults | None" = None
+    ) -> None:
+        """faults: those that happen while calls are repeated."""
         from nnapi_shim import capi
+
+        self._faults = faults
 
         self._capture = capture
         self._ffi, self._lib = capi.ffi, capi.lib
@@ -144,7 +152,11 @@ class Runner:
             report.skipped.append(message)
             return
         self._match_counts(parameters, values, arguments)
+        if self._faults is not None:
+            self._faults.arm(call.faults)
         result = getattr(self._lib, function)(*arguments)
+        if self._faults is not None:
+            self._faults.arm(())
         if call.short == "Event_free":
             self._events.pop(self._number_of(arguments[0]), None)
         report.repeated += 1

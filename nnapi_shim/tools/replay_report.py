@@ -39,7 +39,8 @@ class Replay(Report):
     compilations used the captured devices. calls: number of captured calls. repeated: number of
     repeated ones. executions: computations among them. outputs: number of compared contents.
     skipped: calls that could not be repeated, with reasons. died_in: the call in which the program
-    died, or "".
+    died, or "". faults: injected faults that were repeated. recorded_faults: how many of them there
+    are in the capture; None if they were not to be repeated.
     """
 
     path: str
@@ -50,6 +51,8 @@ class Replay(Report):
     executions: int = 0
     outputs: int = 0
     died_in: str = ""
+    faults: int = 0
+    recorded_faults: int | None = None
     skipped: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
 
