@@ -111,7 +111,9 @@ def _parts(text: str) -> list[str]:
             raise bad_data(f"{part!r} cannot be read: {reason}", "fault.file") from None
         rules = "; ".join(line.partition("#")[0] for line in lines)
         if any(rule.strip().startswith("file=") for rule in rules.split(";")):
-            raise bad_data(f"{path} has file=, which files of rules cannot have", "fault.file")
+            raise bad_data(
+                f"{path} has file=, which files of rules cannot have", "fault.file-in-file"
+            )
         parts += _parts(rules)
     return parts
 
@@ -182,7 +184,7 @@ def _require_place_of(part: str, deed: str, function: str, place: str) -> None:
     """Raise BAD_DATA for a `do` of another place."""
     if deed in EVENT_DEEDS and function not in EVENT_FUNCTIONS:
         message = f"{part!r}: do={deed} belongs to function= {' or '.join(EVENT_FUNCTIONS)}"
-        raise bad_data(message, "fault.deed-elsewhere")
+        raise bad_data(message, "fault.deed-of-events")
     if deed in DEEDS and DEEDS[deed] != place:
         message = f"{part!r}: do={deed} belongs to at={DEEDS[deed]}"
         raise bad_data(message, "fault.deed-elsewhere")

@@ -96,7 +96,7 @@ def _check_fault(fields: Fields, field: str, text: str, devices: list[str], api_
         level = FUNCTION_LEVELS.get(rule.function, 0)
         if level > api_level:
             message = f"has {rule.function} of API level {level}; the phone has {api_level}"
-            fields.refuse(bad_data(message, "profile.above-level"), field)
+            fields.refuse(bad_data(message, "profile.fault-function"), field)
 
 
 def _cpu(android: str, level: int, computed_by: str) -> DeviceProfile:
