@@ -3,8 +3,6 @@
 It calls the C functions, like the recorded program.
 """
 
-import os
-import sys
 from os import PathLike
 from pathlib import Path
 
@@ -67,13 +65,13 @@ def _faults_of(capture: Capture, device: str | None) -> RecordedFaults:
         raise bad_data(message, "tool.replay.faults-device")
     from nnapi_shim.runtime import device_manager
 
-    if "nnapi_shim.abi" in sys.modules or device_manager.are_listed():
+    if device_manager.are_listed():
         raise bad_state(
             "faults are repeated only in a process that has not used the library yet",
             "tool.replay.faults-too-late",
         )
     made = RecordedFaults(recorded)
-    os.environ[FAULTS.name] = "seed=0"  # so that the library wraps its functions and devices
+    FAULTS.put("seed=0")  # so that the library wraps its functions and devices
     fault_injector.use(made)
     return made
 
