@@ -59,7 +59,8 @@ def test_a_replay_repeats_them(
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{told} of {told} injected fault" in again.stdout
     assert "0 differences" in again.stdout
-    assert (replayed(path, **settings).returncode == 1) is ("delay=1ms" not in faults)
+    if "do=nan" in faults:
+        assert replayed(path).returncode == 1
 
 
 def test_faults_of_another_thread_are_in_the_next_call(compiled: Compiled, tmp_path: Path) -> None:
