@@ -9,6 +9,9 @@ from nnapi_shim.cli.arguments import Force
 from nnapi_shim.cli.output import AsJson, present, progress, require_json, write, write_table
 from nnapi_shim.units import count
 
+LEVELS = ("note", "warning", "error")
+"""As phones/check_rules.py, which is imported only when it is needed."""
+
 if TYPE_CHECKING:
     from nnapi_shim.tools.sweep import Sweep
 
@@ -69,9 +72,19 @@ def exec_(
         typer.Option(
             metavar="CHECKS",
             help="Report what fails or costs on a phone: all, or some of leaks, compile-again, "
-            "reuse, alignment, min-level=N; exit code 1 if there is anything.",
+            "reuse, alignment, padding, timing, threads, partition, min-level=N, suppress=FILE; "
+            "exit code 1 if there is anything.",
         ),
     ] = None,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL",
+            autocompletion=completion.among(LEVELS),
+            help="With --check: the least level of findings that gives exit code 1: note, "
+            "warning or error.",
+        ),
+    ] = "note",
     sweep: Annotated[
         bool,
         typer.Option(
@@ -132,7 +145,7 @@ def exec_(
             _sweep(command, variables, junit, jobs, limit, calls, as_json, force)
             return
         if check is not None:
-            _check(command, variables, check)
+            _check(command, variables, check, fail_on)
             return
         execute(command, variables)
     except NnapiError as error:
@@ -146,14 +159,16 @@ FINDINGS = 1
 """Exit code of a sweep, or of checks, with findings."""
 
 
-def _check(command: list[str], variables: dict[str, str], checks: str) -> None:
+def _check(command: list[str], variables: dict[str, str], checks: str, fail_on: str) -> None:
     """Run a program with checks, which it reports itself; end with its exit code, or FINDINGS."""
     from nnapi_shim.tools.checked_run import run_checked
 
+    if fail_on not in LEVELS:
+        raise typer.BadParameter(f"there is no level {fail_on!r}; there are {', '.join(LEVELS)}")
     report = run_checked(command, variables, checks)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
-    if report.findings:
+    if report.has(fail_on):
         raise typer.Exit(FINDINGS)
 
 

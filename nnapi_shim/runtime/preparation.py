@@ -87,6 +87,11 @@ class Preparation:
         self._require_preparation()
         self._measure = measure
 
+    @property
+    def measures(self) -> bool:
+        """Whether durations are measured."""
+        return self._measure
+
     def add_extension_attribute(self, name: str, code: int, data: bytes | None) -> None:
         """Keep an attribute for the device; unknown names are accepted."""
         self.compilation.require_single_explicit_device("an extension attribute")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nnapi_shim import settings
-from nnapi_shim.phones.check_rules import parsed
+from nnapi_shim.phones.check_rules import LEVELS, level_of, parsed
 from nnapi_shim.tools.execute import program_path
 from nnapi_shim.tools.report import Report
 
@@ -23,6 +23,11 @@ class CheckedRun(Report):
 
     exit_code: int
     findings: list[tuple[str, str]]
+
+    def has(self, level: str) -> bool:
+        """Whether there is a finding of this level or a higher one."""
+        lowest = LEVELS.index(level)
+        return any(LEVELS.index(level_of(check)) >= lowest for check, _ in self.findings)
 
 
 def run_checked(command: Sequence[str], variables: Mapping[str, str], checks: str) -> CheckedRun:
