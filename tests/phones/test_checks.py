@@ -22,6 +22,7 @@ from nnapi_shim.tools.checked_run import CheckedRun, run_checked
 from nnapi_shim.tools.execute import environment
 from tests.cli.command import Command
 from tests.phones.conftest import ROOT
+from tests.phones.test_profile_files import written
 from tests.waiting import HANGS_S
 
 PAGE = ROOT / "docs" / "testing.md"
@@ -94,17 +95,22 @@ def test_padding(careless: Callable[..., CheckedRun]) -> None:
     assert "input 0 has 8 bytes; preferred are multiples of 64, with" in findings[0][1]
 
 
-def test_partitions(careless: Callable[..., CheckedRun]) -> None:
-    missed = careless("partition", phone="android-10-dsp")
-    ((check, text),) = missed.findings[:1]
+def test_partitions(careless: Callable[..., CheckedRun], tmp_path: Path) -> None:
+    def phone(*types: str) -> str:
+        device = {"operations": [{"names": ["ADD"], "types": list(types)}]}
+        return written(tmp_path, {"android": "12"}, device)
+
+    missed = careless("partition", phone=phone("TENSOR_QUANT8_ASYMM")).findings
+    assert len(missed) == 2
+    check, text = missed[0]
     assert check == "partition"
     assert re.match(
-        r"the compilation of call \d+ \(\w+\) runs on nnapi-reference; generic-dsp does not take "
-        r"ADD \(operation 0\)",
+        r"the compilation of call \d+ \(\w+\) runs on nnapi-reference; npu does not take ADD "
+        r"\(operation 0\)",
         text,
     )
-    assert careless("partition", phone="android-10-gpu").findings == []
-    assert careless("partition", phone="android-10").findings == []
+    assert careless("partition", phone=phone("TENSOR_FLOAT16")).findings == []
+    assert careless("partition", phone="android-12").findings == []
 
 
 def test_a_model_in_many_parts() -> None:
@@ -118,7 +124,7 @@ def test_a_model_in_many_parts() -> None:
         check=False,
     )
     assert "runs in 3 parts, on generic-dsp, nnapi-reference, generic-dsp" in outcome.stderr
-    assert "generic-dsp does not take TANH (operation 2)" in outcome.stderr
+    assert "generic-dsp does not take DEQUANTIZE (operation 1), TANH (op" in outcome.stderr
 
 
 def test_suppressions(careless: Callable[..., CheckedRun], tmp_path: Path) -> None:
