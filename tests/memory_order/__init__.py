@@ -1,0 +1,1 @@
+"""A model checker for the protocols of the C code, with the memory orders of C11."""

@@ -1,0 +1,62 @@
+"""`make check-memory-order`: the protocols of the C code on a machine with C11's memory orders.
+
+    .venv/bin/python -m tests.memory_order [--execution WORDS] [--table]
+
+Prints a line for each protocol as it is, and for each order weakened in turn; fails where a
+protocol has a finding, where a weakening has none and is not listed with a reason, and where one
+that is listed has a finding. --execution prints the execution of the findings whose line has these
+words, --table the table of docs/memory-order.md.
+"""
+
+import argparse
+import sys
+import time
+
+from tests.memory_order.checking import PROTOCOLS, Verdict, verdicts
+from tests.memory_order.exploration import explore
+from tests.memory_order.litmus import CASES
+from tests.memory_order.sources import differences
+
+
+def _show(verdict: Verdict) -> None:
+    found = verdict.finding or "nothing found"
+    if verdict.states and not verdict.finding:
+        found += f", {verdict.states} states"
+    print(f"  {verdict.what}: {f'suffices: {verdict.why}' if verdict.why else found}")
+
+
+def _show_row(verdict: Verdict) -> None:
+    found = verdict.finding.partition(", after")[0] or f"nothing, in {verdict.states} states"
+    print(f"| {verdict.what} | {f'nothing: {verdict.why}' if verdict.why else found} |")
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--execution", help="print executions of the findings with these words")
+    parser.add_argument("--table", action="store_true", help="print rows of a table")
+    options = parser.parse_args()
+    began = time.process_time()
+    wrong = [f"the C code is different: {line}" for line in differences(PROTOCOLS)]
+    wrong += [
+        f"litmus test {case.name}"
+        for case in CASES
+        if not case.is_as_expected(explore(case.setting()))
+    ]
+    show = _show_row if options.table else _show
+    print(f"{len(CASES)} litmus tests of the machine")
+    for protocol in PROTOCOLS:
+        print(f"\n{protocol.name}")
+        for verdict in verdicts(protocol):
+            show(verdict)
+            if options.execution and options.execution in verdict.what:
+                print(*(f"      {step}" for step in verdict.execution), sep="\n")
+            if not verdict.is_good:
+                wrong.append(f"{protocol.name}: {verdict.what}: {verdict.finding or 'no finding'}")
+    print(f"\n{time.process_time() - began:.1f} s of processor time")
+    print(*(f"memory order: {line}" for line in wrong), sep="\n", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
