@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 test-arm check-arm-kernels check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-arm-kernels check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -263,6 +263,10 @@ fuzz-tflite: all $(VENV)/ready-test ## damaged .tflite files; SECONDS_OF_FILES=
 MINUTES ?= 30
 soak: all $(VENV)/ready-test ## everything that searches at random, for MINUTES=
 	$(PY) -m tests.soak --minutes $(MINUTES) $(SOAK)
+
+# Where the processor lacks AVX-VNNI, its instructions are emulated one by one.
+check-v3vnni: all $(VENV)/ready-test ## all vectors on AVX-VNNI kernels, emulated where the processor lacks it
+	$(PY) -m tests.tier_v3vnni
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulated processor

@@ -40,13 +40,22 @@ const char* nnapi_shim_getVersion(void);
 int32_t nnapi_shim_getAndroidApiLevel(void);
 
 /**
- * Returns the best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3"
- * (AVX2, FMA, F16C), "v2" (x86-64-v2), "" for an older processor; on AArch64 "i8mm" (dot products
- * of uint8 by int8), "dotprod" (of int8), "neon"; "portable" on other architectures.
+ * Returns the best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3vnni"
+ * (AVX2, FMA, F16C, AVX-VNNI), "v3" (the same without AVX-VNNI), "v2" (x86-64-v2), "" for an older
+ * processor; on AArch64 "i8mm" (dot products of uint8 by int8), "dotprod" (of int8), "neon";
+ * "portable" on other architectures.
  *
  * Lifetime: the string belongs to the library and lives as long as the process.
  */
 const char* nnapi_shim_getProcessorTier(void);
+
+/**
+ * Returns all instruction-set tiers that this processor runs, best first, with a space between two,
+ * such as "v3vnni v3 v2".
+ *
+ * Lifetime: the string belongs to the library and lives as long as the process.
+ */
+const char* nnapi_shim_getProcessorTiers(void);
 
 /**
  * Returns the address of the function that runs compiled programs of nnapi-cpu. For the Python part

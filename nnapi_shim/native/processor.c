@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects the tier of kernels (drivers/cpu/isa/) that this processor supports. Uses cpuid and the
+ * Detects the tiers of kernels (drivers/cpu/isa/) that this processor supports. Uses cpuid and the
  * auxiliary vector instead of /proc/cpuinfo: they differ under an emulator such as valgrind or QEMU,
  * which implements the former correctly.
  */
@@ -13,23 +13,28 @@
 
 #include <cpuid.h>
 
-/* The bits that a tier needs: of leaf 1, leaf 7, leaf 0x80000001, and of the state that the
- * operating system saves (XCR0: 2 SSE, 4 AVX, 0xE0 AVX-512). */
-struct tier {
-    const char *name;
-    uint32_t ecx1, ebx7, ecx7, ecx80000001, saved;
+/* A kind of processor: its best tier, all of them, and the bits that they need: of leaf 1, leaf 7,
+ * subleaf 1 of leaf 7, leaf 0x80000001, and of the state that the operating system saves (XCR0: 2
+ * SSE, 4 AVX, 0xE0 AVX-512). */
+struct kind {
+    const char *best, *all;
+    uint32_t ecx1, ebx7, ecx7, eax7_1, ecx80000001, saved;
 };
 enum {
     V2_ECX1 = bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT,
     V3_ECX1 = V2_ECX1 | bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C,
     V3_EBX7 = bit_BMI | bit_AVX2 | bit_BMI2,
+    V4_EBX7 = V3_EBX7 | bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW | bit_AVX512VL,
+    AVX_VNNI = 1 << 4, /* older headers lack it */
+    V3_ECX80000001 = bit_LAHF_LM | bit_ABM,
 };
-static const struct tier tiers[] = {
-    {"v4", V3_ECX1,
-     V3_EBX7 | bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW | bit_AVX512VL,
-     bit_AVX512VNNI, bit_LAHF_LM | bit_ABM, 0xE6},
-    {"v3", V3_ECX1, V3_EBX7, 0, bit_LAHF_LM | bit_ABM, 0x6},
-    {"v2", V2_ECX1, 0, 0, bit_LAHF_LM, 0},
+static const struct kind kinds[] = {
+    {"v4", "v4 v3vnni v3 v2", V3_ECX1, V4_EBX7, bit_AVX512VNNI, AVX_VNNI, V3_ECX80000001, 0xE6},
+    {"v4", "v4 v3 v2", V3_ECX1, V4_EBX7, bit_AVX512VNNI, 0, V3_ECX80000001, 0xE6},
+    {"v3vnni", "v3vnni v3 v2", V3_ECX1, V3_EBX7, 0, AVX_VNNI, V3_ECX80000001, 0x6},
+    {"v3", "v3 v2", V3_ECX1, V3_EBX7, 0, 0, V3_ECX80000001, 0x6},
+    {"v2", "v2", V2_ECX1, 0, 0, 0, bit_LAHF_LM, 0},
+    {"", "", 0, 0, 0, 0, 0, 0},
 };
 
 static uint32_t saved_state(uint32_t ecx1)
@@ -40,27 +45,37 @@ static uint32_t saved_state(uint32_t ecx1)
     return low;
 }
 
-const char *nnapi_shim_getProcessorTier(void)
+static const struct kind *kind_of_processor(void)
 {
-    uint32_t a, b, c, d, ecx1 = 0, ebx7 = 0, ecx7 = 0, ecx80000001 = 0;
+    uint32_t a, b, c, d, ecx1 = 0, ebx7 = 0, ecx7 = 0, eax7_1 = 0, ecx80000001 = 0;
     if (__get_cpuid(1, &a, &b, &c, &d))
         ecx1 = c;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
         ebx7 = b;
         ecx7 = c;
+        if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) /* a: the last subleaf */
+            eax7_1 = a;
     }
     if (__get_cpuid(0x80000001, &a, &b, &c, &d))
         ecx80000001 = c;
     const uint32_t saved = saved_state(ecx1);
-    for (unsigned i = 0; i < sizeof tiers / sizeof *tiers; i++) {
-        const struct tier *tier = &tiers[i];
-        if ((ecx1 & tier->ecx1) == tier->ecx1 && (ebx7 & tier->ebx7) == tier->ebx7
-            && (ecx7 & tier->ecx7) == tier->ecx7
-            && (ecx80000001 & tier->ecx80000001) == tier->ecx80000001
-            && (saved & tier->saved) == tier->saved)
-            return tier->name;
-    }
-    return "";
+    const struct kind *kind = kinds;
+    while ((ecx1 & kind->ecx1) != kind->ecx1 || (ebx7 & kind->ebx7) != kind->ebx7
+           || (ecx7 & kind->ecx7) != kind->ecx7 || (eax7_1 & kind->eax7_1) != kind->eax7_1
+           || (ecx80000001 & kind->ecx80000001) != kind->ecx80000001
+           || (saved & kind->saved) != kind->saved)
+        kind++; /* the last one needs nothing */
+    return kind;
+}
+
+const char *nnapi_shim_getProcessorTier(void)
+{
+    return kind_of_processor()->best;
+}
+
+const char *nnapi_shim_getProcessorTiers(void)
+{
+    return kind_of_processor()->all;
 }
 
 #elif defined(__aarch64__)
@@ -84,9 +99,20 @@ const char *nnapi_shim_getProcessorTier(void)
     return (getauxval(AT_HWCAP2) & HAS2_I8MM) != 0 ? "i8mm" : "dotprod";
 }
 
+const char *nnapi_shim_getProcessorTiers(void)
+{
+    const char best = nnapi_shim_getProcessorTier()[0];
+    return best == 'i' ? "i8mm dotprod neon" : best == 'd' ? "dotprod neon" : "neon";
+}
+
 #else
 
 const char *nnapi_shim_getProcessorTier(void)
+{
+    return "portable";
+}
+
+const char *nnapi_shim_getProcessorTiers(void)
 {
     return "portable";
 }

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers
-from tests.arm import inner_loops
+from tests.analysis import inner_loops
 from tests.arm.run_emulated import PROCESSORS, missing
 
 ROOT = Path(__file__).resolve().parents[2]

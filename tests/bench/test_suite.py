@@ -113,7 +113,7 @@ def test_a_process_held_to_a_tier() -> None:
         text=True,
         check=True,
     )
-    assert held.stdout.split() == str(tiers[1:]).split()
+    assert held.stdout.split() == str(tiers[tiers.index("v3") :]).split()
     assert tier.held_runtimes(["nnapi_shim", "litert"], variables) == ["nnapi_shim", "litert"]
 
 

@@ -35,7 +35,7 @@ def test_what_is_in_it(files):
     assert libraries == {
         *("libneuralnetworks.so", "libneuralnetworks.location", "nnapi_shim_callbacks.abi3.so"),
         *("libandroid.so", "liblog.so", "libnativewindow.so"),
-        *(f"libnnapi_kernels_{tier}.so" for tier in ("v2", "v3", "v4")),
+        *(f"libnnapi_kernels_{tier}.so" for tier in ("v2", "v3", "v3vnni", "v4")),
         *("neuralnetworks.pc", "libandroid.pc", "liblog.pc", "libnativewindow.pc"),
         *("NeuralNetworksConfig.cmake", "NeuralNetworksConfigVersion.cmake"),
         "AndroidProject.cmake",

@@ -292,6 +292,7 @@ static void devices(const char *wanted)
     CHECK(ANeuralNetworks_getDefaultLoopTimeout() < ANeuralNetworks_getMaximumLoopTimeout());
     CHECK(*nnapi_shim_getVersion() != '\0');
     CHECK(nnapi_shim_getProcessorTier() != NULL);
+    CHECK(nnapi_shim_getProcessorTiers() != NULL);
     CHECK(nnapi_shim_getProgramRunner() != 0);
     CHECK(nnapi_shim_getHelper() != 0);
     CHECK(nnapi_shim_loadEverything() == OK);

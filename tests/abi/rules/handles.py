@@ -209,6 +209,7 @@ def test_everything_is_covered():
         "nnapi_shim_getLastError",
         "nnapi_shim_getVersion",
         "nnapi_shim_getProcessorTier",
+        "nnapi_shim_getProcessorTiers",
         "nnapi_shim_getProgramRunner",
         "nnapi_shim_getHelper",
         "nnapi_shim_loadEverything",

@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.program.library import processor_tiers
 from tests.bench.suite.contestants import MADE
 
 SOURCE = Path(__file__).with_name("cpuid.c")
-ONEDNN_ISA = {"v3": "AVX2", "v2": "SSE41"}
+ONEDNN_ISA = {"v3vnni": "AVX2_VNNI", "v3": "AVX2", "v2": "SSE41"}
 """What OpenVINO's kernels may use at most, by tier."""
 
 

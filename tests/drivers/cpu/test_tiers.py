@@ -1,8 +1,8 @@
 """The matrix kernels of tiers that this processor would not choose, in other processes.
 
-Kernels of a better tier than the processor's are compiled with its dot product instructions
-emulated: the tiles, panels and tails are those of the tier, 512-bit vectors become pairs of 256
-bits.
+The built kernels of AVX-VNNI run on any processor with AVX2 (tests/tier_v3vnni). Those of AVX-512
+are compiled with its dot product instructions emulated: the tiles, panels and tails are those of
+the tier, 512-bit vectors become pairs of 256 bits.
 """
 
 import os
@@ -15,6 +15,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, platform_machine
 from nnapi_shim.drivers.cpu.program.library import processor_tiers
+from tests.tier_v3vnni import emulation
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -28,7 +29,8 @@ RUN_TESTS = """
 import sys, pytest
 from nnapi_shim.drivers.cpu.program import library
 library.current().tier = sys.argv[1]
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
+options = "-q", "-x", "-p", "no:cacheprovider", "-p", "no:faulthandler"
+sys.exit(pytest.main([*options, *sys.argv[2:]]))
 """
 PRINT_CODE = """
 import sys
@@ -56,17 +58,21 @@ def python(code: str, *arguments: str, **environment: str) -> str:
 @pytest.mark.parametrize(
     "tier", [tier for tier in DEFAULT_TIERS if tier not in processor_tiers()[:1]]
 )
-def test_kernels_of_tier(tier: str) -> None:
-    parts = "convolution", "matmul", "byte_pairs", "shifted_words", "winograd_quantized"
-    files = [str(HERE / f"test_{part}.py") for part in parts]
+def test_kernels_of_tier(tier: str, tmp_path: Path) -> None:
+    parts: tuple[str, ...] = ("convolution", "matmul", "byte_pairs", "shifted_words")
+    parts += ("winograd_quantized",)
     environment = {"NNAPI_SHIM_TIER": tier}
-    if tier not in processor_tiers():
+    if tier == emulation.TIER and emulation.NEEDED in processor_tiers():
+        parts, environment = ("convolution", "matmul"), emulation.environment(tmp_path)
+        environment["NNAPI_SHIM_JIT"] = "off"
+    elif tier not in processor_tiers():
         # None is built that would run here.
         environment = {
             "NNAPI_SHIM_KERNELS": "/nonexistent",
             "NNAPI_SHIM_BUILD_TIER": tier,
             "NNAPI_SHIM_BUILD_EMULATE": "1",
         }
+    files = [str(HERE / f"test_{part}.py") for part in parts]
     assert " passed" in python(RUN_TESTS, tier, *files, **environment)
 
 

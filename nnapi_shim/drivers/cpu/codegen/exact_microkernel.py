@@ -67,7 +67,7 @@ def fill_level(
         inside = builder.and_(
             builder.icmp_signed(">=", bits, low), builder.icmp_signed("<=", bits, high)
         )
-        chosen = builder.select(inside, ISA.scaled(builder, x, power), zero)
+        chosen = builder.select(inside, _scaled(builder, x, power), zero)
         whole = builder.fptosi(chosen, integers)
         wide = builder.sext(whole, longs)
         builder.store(builder.add(builder.load(total), wide), total)
@@ -91,6 +91,19 @@ def fill_level(
     correction = builder.sitofp(builder.mul(total_of_all, long(128)), DOUBLE)
     builder.store_to(correction, builder.add(level, long(16)), 8)
     return builder.load(count)
+
+
+def _scaled(builder: Any, x: Any, exponent: Any) -> Any:
+    """X * 2^exponent where that is a whole number below 2^30, for whole float32 exponents."""
+    if ISA.can_scale(x.type):
+        return ISA.scaled(builder, x, exponent)
+    # In two steps: 2^exponent itself may leave the range of float32.
+    whole = builder.fptosi(exponent, vector(WORD, LANES))
+    first = builder.ashr(whole, constant(whole.type, 1))
+    for part in (first, builder.sub(whole, first)):
+        bits = builder.shl(builder.add(part, constant(whole.type, 127)), constant(whole.type, 23))
+        x = builder.fmul(x, builder.bitcast(bits, x.type))
+    return x
 
 
 @emits(types.void(*[types.int64] * 5, types.float32, types.float32))

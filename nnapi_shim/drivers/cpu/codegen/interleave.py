@@ -37,7 +37,7 @@ from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
     INTERLEAVED_WORDS,
-    UNPACKED,
+    unpacked,
 )
 
 INTERLEAVE_ARGUMENTS = (
@@ -54,7 +54,7 @@ row: addresses of input rows. step: -1, or 0 for a row that is constant. There a
 `length` elements, source and target_step bytes apart. offsets_out: 0, or the address of int64[],
 the offset from the target of every vector of words; then all is one run of whole vectors.
 flip: is xor-ed to bytes of the input. zero: is subtracted from int16.
-order: int32[16], the order of the 32-bit words of a row before it is unpacked.
+order: int32[], the order of the 32-bit words of a row before it is unpacked.
 
 interleaved: words of the first output. offsets: int64[taps], bytes from there to the words of each
 tap. panel: bias and table. weights: those of the taps. groups: number of groups of outputs, which
@@ -197,10 +197,10 @@ class _Interleaver:
         return result
 
     def reordered(self, row: Any) -> Any:
-        """The 32 bits of a vector in the order UNPACKED."""
-        builder = self.builder
-        words = builder.bitcast(row, vector(WORD, len(UNPACKED)))
-        ordered = ISA.words_in_order(builder, words, UNPACKED, self.args["order"])
+        """The 32-bit words of a vector in the order `unpacked`."""
+        builder, count = self.builder, row.type.count // 4
+        words = builder.bitcast(row, vector(WORD, count))
+        ordered = ISA.words_in_order(builder, words, unpacked(count), self.args["order"])
         return builder.bitcast(ordered, row.type)
 
     def pairs(self, rows: list[Any]) -> list[Any]:

@@ -72,6 +72,8 @@ class Tier(NamedTuple):
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     byte_weights: widening int8 to float32 in registers is faster than reading float32 from memory
     beyond the second-level cache.
+    base: a tier with the same geometry of vectors, or "". own_families: families of kernels whose
+    code differs from the base's; the others are compiled for the base alone, once for both.
     """
 
     name: str
@@ -83,6 +85,12 @@ class Tier(NamedTuple):
     float16: bool = False
     byte_pairs: bool = False
     byte_weights: bool = False
+    base: str = ""
+    own_families: tuple[str, ...] = ()
+
+    def compiled_for(self, family: str) -> str:
+        """The name of the tier that a family of this tier's kernels is compiled for."""
+        return self.base if self.base and family not in self.own_families else self.name
 
 
 class Architecture(NamedTuple):

@@ -1,4 +1,5 @@
-"""x86-64: v2 (x86-64-v2), v3 (AVX2, FMA, F16C) and v4 (AVX-512 F, BW, DQ, VL and VNNI).
+"""x86-64: v2 (x86-64-v2), v3 (AVX2, FMA, F16C), v3vnni (v3 with AVX-VNNI) and v4 (AVX-512 F, BW,
+DQ, VL and VNNI).
 
 native/processor.c says which of them a processor runs.
 """
@@ -35,6 +36,14 @@ V3 = Tier(
     byte_pairs=True,
     byte_weights=True,
 )
+V3VNNI = V3._replace(
+    name="v3vnni",
+    tiling=V3.tiling._replace(group=4),
+    features="+avxvnni",
+    byte_pairs=False,
+    base=V3.name,
+    own_families=("depthwise_quantized", "exact_products", "gemm", "reduction"),
+)
 V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True)
 
 MODULE_FLAGS = """
@@ -52,7 +61,7 @@ into them."""
 ARCHITECTURE = Architecture(
     machine="x86_64",
     baseline="x86-64",
-    tiers=(V4, V3, V2),
+    tiers=(V4, V3VNNI, V3, V2),
     module_flags=MODULE_FLAGS,
     # LLVM's machine combiner splits dot-product instructions from their accumulation to shorten
     # the dependency. The accumulators of our loops already hide that latency, and the loops grow.

@@ -47,9 +47,6 @@ BLOCK_VECTORS = 4
 INTERLEAVED_WORDS = 4096
 """Words of an interleaved segment, at most; they are on the stack."""
 MAX_JOINED = 8
-UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
-"""The permutation of the 32-bit words of 64 bytes that compensates for two unpack instructions on
-128-bit lanes."""
 PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
 """Estimated cycles: to interleave a piece, to start a block, for a tap of it, and to requantize its
 sums."""
@@ -67,6 +64,14 @@ class Blocks(NamedTuple):
     def column(self, at: int, stride: int) -> int:
         """The position of the input column `at` of a segment among the columns of all planes."""
         return at % stride * self.plane + at // stride
+
+
+def unpacked(words: int) -> list[int]:
+    """The permutation of so many 32-bit words that compensates for two unpack instructions on
+    128-bit lanes.
+    """
+    lanes = words // 4
+    return [at * lanes + lane for lane in range(lanes) for at in range(4)]
 
 
 def blocks(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> Blocks | None:
@@ -161,7 +166,7 @@ def lower_interleaved(
             panels=packed,
             offsets=pack(f"<{len(offsets)}q", *offsets),
             outside=bytes([product.input.zero_point & 0xFF]) * width,
-            order=pack("<16i", *UNPACKED),
+            order=pack(f"<{width // 4}i", *unpacked(width // 4)),
             output=target,
             rows=rows,
             tile_rows=tile_rows,

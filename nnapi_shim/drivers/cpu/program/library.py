@@ -10,7 +10,7 @@ from collections.abc import Callable
 import _cffi_backend
 
 from nnapi_shim import address, folders, log, process
-from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS, PORTABLE, platform_machine
+from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS, PORTABLE, platform_machine
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
@@ -32,14 +32,8 @@ _signature = address.type_of(KERNEL_SIGNATURE)
 
 def processor_tiers() -> list[str]:
     """Tiers that this processor supports, best first."""
-    best = _processor_tier()
-    return list(DEFAULT_TIERS[DEFAULT_TIERS.index(best) :]) if best in DEFAULT_TIERS else []
-
-
-def _processor_tier() -> str:
-    """The best tier, as the C library detects it."""
-    tier = c_function("nnapi_shim_getProcessorTier", "const char *(*)(void)")
-    return address.text(tier()).decode()
+    names = c_function("nnapi_shim_getProcessorTiers", "const char *(*)(void)")
+    return address.text(names()).decode().split()
 
 
 def c_function(name: str, signature: str) -> Callable[..., Any]:

@@ -72,13 +72,19 @@ def build(
     began = time.monotonic()
     with _errors_as_messages(out):
         out.mkdir(parents=True, exist_ok=True)
-        for tier in tiers:
+        for tier in {*tiers, *(TIERS[tier].base or tier for tier in tiers)}:
             (objects / tier).mkdir(parents=True, exist_ok=True)
         if jobs := _outdated(tiers, objects, machine):
             try_linker(objects, machine)
             compile_all(jobs, objects)
         linked = [
-            link_tier(objects / tier, FAMILIES, out / library_name(tier), machine) for tier in tiers
+            link_tier(
+                {family: objects / TIERS[tier].compiled_for(family) for family in FAMILIES},
+                objects / tier,
+                out / library_name(tier),
+                machine,
+            )
+            for tier in tiers
         ]
     if any(linked):
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
@@ -96,10 +102,15 @@ def _outdated(tiers: Sequence[str], objects: Path, machine: str) -> list[Job]:
     digests = {family: digest_of(family) for family in FAMILIES}
     slower = slowdown(len(os.sched_getaffinity(0)))
     seconds = {family: SECONDS.get(family, SHORT) * slower for family in FAMILIES}
+    longest_first = sorted(FAMILIES, key=seconds.__getitem__, reverse=True)
+    objects_of = {
+        (TIERS[tier].compiled_for(family), family): None
+        for tier in tiers
+        for family in longest_first
+    }
     return [
         Job(tier, family, digests[family], seconds[family], machine)
-        for tier in tiers
-        for family in sorted(FAMILIES, key=seconds.__getitem__, reverse=True)
+        for tier, family in sorted(objects_of, key=lambda each: each[0])
         if not is_current(family, digests[family], objects / tier)
     ]
 

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX, VERSION_SYMBOL
@@ -41,10 +41,14 @@ def try_linker(folder: Path, machine: str) -> None:
         _run_linker([], Path(where), Path(where, "empty.so"), machine)
 
 
-def link_tier(folder: Path, families: Sequence[str], library: Path, machine: str) -> bool:
-    """Link a tier's objects if they are newer than the library; whether it was necessary."""
-    objects = [folder / f"{family}.o" for family in families]
-    current = library.exists() and _recorded_inputs(folder) == _inputs(families, machine)
+def link_tier(families: Mapping[str, Path], folder: Path, library: Path, machine: str) -> bool:
+    """Link a tier's objects if they are newer than the library; whether it was necessary.
+
+    families: the folder of each family's object. folder: that of the tier.
+    """
+    objects = [where / f"{family}.o" for family, where in families.items()]
+    inputs = _inputs(families, machine)
+    current = library.exists() and _recorded_inputs(folder) == inputs
     if current and all(o.stat().st_mtime <= library.stat().st_mtime for o in objects):
         return False
     temporary = library.with_suffix(f".{os.getpid()}")
@@ -53,15 +57,15 @@ def link_tier(folder: Path, families: Sequence[str], library: Path, machine: str
         temporary.replace(library)
     finally:
         temporary.unlink(missing_ok=True)
-    write_atomically(folder / "linked.json", json.dumps(_inputs(families, machine)).encode())
+    write_atomically(folder / "linked.json", json.dumps(inputs).encode())
     return True
 
 
-def _inputs(families: Sequence[str], machine: str) -> list[str]:
-    """What a library is linked from: its version, the families, the flags."""
+def _inputs(families: Mapping[str, Path], machine: str) -> list[str]:
+    """What a library is linked from: its version, the families with their tiers, the flags."""
     return [
         VERSION_SYMBOL,
-        *families,
+        *(f"{where.name} {family}" for family, where in families.items()),
         *(Path(f[1:]).read_text() if f[0] == "@" else f for f in flags(machine)),
     ]
 

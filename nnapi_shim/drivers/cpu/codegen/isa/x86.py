@@ -1,4 +1,6 @@
-"""Instructions of x86-64, a class per tier; each has those of the tier below, in wider vectors."""
+"""Instructions of x86-64, a class per tier; each has those of the tier below, mostly in wider
+vectors.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -98,6 +100,14 @@ class V3(V2):
     lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
 
 
+class V3Vnni(V3):
+    """With dot products of bytes."""
+
+    def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """VPDPBUSD."""
+        return builder.call_by_name("llvm.x86.avx512.vpdpbusd.256", total.type, total, x, y)
+
+
 class V4(V3):
     """Vectors of 512 bits; byte lookups keep to 256, which take as long."""
 
@@ -147,5 +157,6 @@ class V4(V3):
 INSTRUCTIONS: dict[str, type[Portable]] = {
     x86.V2.name: V2,
     x86.V3.name: V3,
+    x86.V3VNNI.name: V3Vnni,
     x86.V4.name: V4,
 }
