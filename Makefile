@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-arm-kernels check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -277,9 +277,9 @@ check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulate
 test-arm: $(VENV)/ready-dev ## the aarch64 wheel under QEMU, on every tier; ARM=--quick
 	$(PY) -m tests.arm.run_emulated $(ARM)
 
-# The inner loops of the aarch64 tiers in LLVM's model of processors; fails where one spills.
-check-arm-kernels: $(VENV)/ready-test ## the table of llvm-mca for the aarch64 micro-kernels
-	$(PY) -m tests.arm.inner_loops
+# The inner loops of all tiers, or of TIERS=, in LLVM's models of processors; fails where one spills.
+check-kernels-by-analysis: $(VENV)/ready-test ## inner loops of kernels in LLVM's models of processors; TIERS=
+	$(PY) -m tests.analysis.inner_loops $(TIERS)
 
 # Programs that model the threads of the C code, in all executions that C11's memory orders allow; each order weakened in
 # turn has to be found.

@@ -163,9 +163,9 @@ BREAK = Setting(  # read in native/message.c
 TIER = Setting(
     "NNAPI_SHIM_TIER",
     "",
-    "highest instruction-set tier of the CPU device: v2, v3, v3vnni or v4, on AArch64 neon, dotprod "
-    "or i8mm; portable: no instruction-set extensions, built by `make kernels TIERS=portable`; "
-    "empty means the highest tier that the processor supports",
+    "highest instruction-set tier of the CPU device: v2, v3, v3vnni or v4, on AArch64 neon, "
+    "dotprod or i8mm; portable: no instruction-set extensions, built by `make kernels "
+    "TIERS=portable`; empty means the highest tier that the processor supports",
 )
 THREADS = Setting(
     "NNAPI_SHIM_THREADS",

@@ -1,6 +1,7 @@
 """Building for aarch64 on any machine, and what runs in an emulator where there is one.
 
-`make test-arm` runs everything in an emulated processor, `make check-arm-kernels` looks at loops.
+`make test-arm` runs everything in an emulated processor, `make check-kernels-by-analysis` looks at
+loops.
 """
 
 import os
