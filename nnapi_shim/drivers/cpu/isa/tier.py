@@ -72,8 +72,8 @@ class Tier(NamedTuple):
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     byte_weights: widening int8 to float32 in registers is faster than reading float32 from memory
     beyond the second-level cache.
-    base: a tier with the same geometry of vectors, or "". own_families: families of kernels whose
-    code differs from the base's; the others are compiled for the base alone, once for both.
+    base: a tier with the same vectors, or "". own_families: families of kernels that gain from what
+    this tier has more; the others are compiled for the base alone, once for both.
     """
 
     name: str
