@@ -13,6 +13,7 @@
  *   pool.c         shares a region between the calling thread and workers
  *   workers.c      worker threads
  *   slot.c         shared regions, and the distribution of their tiles
+ *   hybrid.c       speeds of processors, where they differ
  *   contention.c   detects oversubscription of the processors
  *   native_task.c  a thread that packs constants while Python continues
  *   fast_path.c    re-runs bound executions without Python

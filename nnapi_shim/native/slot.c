@@ -2,6 +2,7 @@
 /* Takes units of a shared region, and runs them; slot.h describes the words. */
 #include <stddef.h>
 
+#include "hybrid.h"
 #include "slot.h"
 
 enum { FAILED_STEP_BITS = NN_STEP_OFFSET_BITS + NN_CODE_BITS };
@@ -18,7 +19,7 @@ bool nn_take(struct nn_slot *slot, bool is_caller, int64_t *first, int64_t *coun
     uint64_t tickets = atomic_load_explicit(&slot->tickets, memory_order_acquire);
     for (;;) {
         const int64_t left = nn_units_left(tickets);
-        if (left <= 0)
+        if (left <= 0 || (!is_caller && nn_is_too_slow(left, threads)))
             return false;
         const int64_t share = left / (4 * (threads > 0 ? threads : 1));
         *count = share > 1 ? share : 1;

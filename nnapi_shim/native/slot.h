@@ -56,7 +56,8 @@ extern _Atomic int nn_callers;         /* runs that have come to share */
 extern _Atomic int nn_size;            /* the most threads that a run has asked for */
 extern _Atomic unsigned nn_generation; /* forks between this process and the first that had a pool */
 
-/* Takes some units from one end, fewer towards the end, so that all threads end together. */
+/* Takes some units from one end, fewer towards the end, so that all threads end together. A worker on a slow
+ * processor leaves the last ones to faster ones. */
 bool nn_take(struct nn_slot *slot, bool is_caller, int64_t *first, int64_t *count);
 /* Runs units that were taken: the number of others that it dropped after a failure. */
 int64_t nn_run_units(struct nn_slot *slot, bool is_caller, int64_t first, int64_t count);

@@ -14,6 +14,7 @@
 #include "boot.h"
 #include "float_environment.h"
 #include "futex.h"
+#include "hybrid.h"
 #include "signals.h"
 #include "workers.h"
 
@@ -67,6 +68,8 @@ static bool help(struct nn_slot *slot, int number)
         if ((atomic_load_explicit(&nn_taken, memory_order_relaxed) & going_first) != 0)
             break;
     }
+    if (run == 0 && nn_is_hybrid && nn_units_left(atomic_load_explicit(&slot->tickets, memory_order_relaxed)) > 0)
+        nn_wake_workers(slot); /* one on a faster processor takes what this one has left */
     if (run != 0 && (atomic_fetch_add(&slot->done, run) & NN_WAITED_FOR) != 0)
         nn_futex_wake(&slot->done);
     return run != 0;
@@ -155,8 +158,9 @@ static void in_child(void)
     atomic_flag_clear(&is_starting);
 }
 
-static void observe_forks(void)
+static void prepare(void)
 {
+    nn_read_speeds();
     pthread_atfork(NULL, NULL, in_child);
 }
 
@@ -186,7 +190,7 @@ void nn_start_workers(int64_t threads)
         || atomic_load_explicit(&cannot_start, memory_order_relaxed)
         || atomic_flag_test_and_set(&is_starting))
         return;
-    pthread_once(&once, observe_forks);
+    pthread_once(&once, prepare);
     sigset_t blocked, before;
     nn_signals_of_the_program(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);

@@ -102,7 +102,8 @@ def library_programs() -> Iterator[Program]:
 
 NATIVE = ROOT / "nnapi_shim" / "native"
 POOL_SOURCES = [
-    NATIVE / f"{name}.c" for name in ("contention", "pool", "program", "region", "slot", "workers")
+    NATIVE / f"{name}.c"
+    for name in ("contention", "hybrid", "pool", "program", "region", "slot", "workers")
 ]
 """The threads that help runs: no other file of the library is needed."""
 POOL = ("beside 100", "fail 200", "forks 10", "unhelped 10")

@@ -2,9 +2,10 @@
 /*
  * The threads of native/workers.c and pool.c alone, with programs of its own: every tile runs once, chained tiles on one
  * thread, the lowest failure is told, children of forks go on, runs go alone where nobody helps.
- * argv[1]: what; argv[2]: rounds.
+ * argv[1]: what; argv[2]: rounds; of `hybrid`, argv[3] to [5]: a fast and a slow processor, their speeds' ratio.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,8 +18,10 @@
 
 #include "clock.h"
 #include "contention.h"
+#include "hybrid.h"
 #include "program.h"
 #include "require.h"
+#include "slot.h"
 
 enum { STEPS = 12, TILES = 300, CALLERS = 4, THREADS = 5, LATE = ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT };
 
@@ -186,9 +189,47 @@ static void go_unhelped(void)
         usleep(1000);
 }
 
+static void run_on(int processor)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+}
+
+static bool can_take(bool is_caller, int64_t units, int64_t threads)
+{
+    struct nn_slot *slot = &nn_slots[0];
+    int64_t first, count;
+    atomic_store(&slot->threads, threads);
+    atomic_store(&slot->tickets, (uint64_t)units << NN_UNIT_BITS);
+    const bool is_taken = nn_take(slot, is_caller, &first, &count);
+    REQUIRE(is_taken == (nn_units_left(atomic_load(&slot->tickets)) < units));
+    atomic_store(&slot->tickets, 0);
+    return is_taken;
+}
+
+/* The fast processor is `ratio` times as fast: a worker on the slow one takes a unit only if the fast
+ * one needs as long for all that are left; the caller takes all. */
+static void leave_to_faster(int rounds, int fast, int slow, int ratio)
+{
+    run_parallel(1); /* starts workers, which reads the speeds */
+    REQUIRE(nn_is_hybrid);
+    run_on(slow);
+    for (int64_t units = 1; units < 10; units++) {
+        REQUIRE(can_take(false, units, 2) == (units >= ratio));
+        REQUIRE(can_take(true, units, 2));
+    }
+    run_on(fast);
+    REQUIRE(can_take(false, 1, 2));
+    run_parallel(rounds);
+    run_on(slow);
+    run_parallel(rounds); /* callers on the slow one */
+}
+
 int main(int argc, char **argv)
 {
-    REQUIRE(argc == 3);
+    REQUIRE(argc == 3 || argc == 6);
     const int rounds = atoi(argv[2]);
     if (strcmp(argv[1], "beside") == 0)
         run_parallel(rounds);
@@ -196,7 +237,9 @@ int main(int argc, char **argv)
         fail(rounds);
     else if (strcmp(argv[1], "forks") == 0)
         fork_often(rounds);
-    else
+    else if (strcmp(argv[1], "unhelped") == 0)
         go_unhelped();
+    else
+        leave_to_faster(rounds, atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
     return 0;
 }
