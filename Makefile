@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -199,6 +199,11 @@ check-imports: $(VENV)/ready-test ## operators of .tflite files here and in Lite
 check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, imported; OPERATIONS= chooses
 	$(PY) -m tests.formats.onnx $(OPERATIONS)
 	$(PY) -m tests.formats.onnx.returning
+
+# All conformance vectors on the devices of engines. DEVICES= are their names; OPERATIONS= chooses.
+DEVICES ?= onnxruntime-cpu
+check-engines: $(VENV)/ready-test ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=
+	$(PY) -m tests.engines.vectors $(DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 # The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again

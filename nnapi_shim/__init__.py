@@ -69,6 +69,7 @@ _MODULES = ("capi", "tools")
 """Modules that are attributes, too."""
 
 savers.module = f"{__name__}.formats.save"
+savers.exchange_module = f"{__name__}.formats.onnx.exchange"
 savers.picture_module = f"{__name__}.pictures.notebook"
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""The registry of savers: functions that write a model as a file.
+"""The registry of savers: functions that write a model as a file, or for an engine.
 
-`formats/`, a higher layer than `api/`, registers its saver here. The package sets the name of the
-module that does so, and the first save imports it: no layer names a higher one, and a program that
-does not save imports no format.
+`formats/`, a higher layer than `api/` and `drivers/`, registers them here. The package sets the
+names of the modules that do so, and the first save imports one: no layer names a higher one, and a
+program that does not save imports no format.
 """
 
 from importlib import import_module
@@ -12,7 +12,19 @@ TYPE_CHECKING = False  # the package imports this module in every C program: no 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
-    from typing import Any
+    from typing import Any, Protocol
+
+    class Exchange(Protocol):
+        """Writes models of the HAL for engines (formats/onnx/exchange.py)."""
+
+        def reasons(self, model: Any, declined: Callable[[Any], str]) -> list[str]:
+            """Why each operation of the main graph cannot be written; "" if it can.
+
+            declined: the reason why the engine does not compute a node, or "".
+            """
+
+        def written(self, model: Any) -> tuple[bytes, list[str], list[str]]:
+            """The model in the format, and the names of its inputs and outputs."""
 
     Saver = Callable[[Any, str | PathLike[str], bool], None]
 
@@ -22,7 +34,11 @@ module = ""
 picture_module = ""
 """The module that registers how models are drawn, for api/drawing.py."""
 
+exchange_module = ""
+"""The module that registers how models are written for engines, for drivers/engines."""
+
 _registered: "list[Saver]" = []
+_exchanges: "list[Exchange]" = []
 
 
 def register(saver: "Saver") -> None:
@@ -35,3 +51,15 @@ def save(model: object, path: "str | PathLike[str]", overwrite: bool) -> None:
     if not _registered:
         import_module(module)
     _registered[-1](model, path, overwrite)
+
+
+def register_exchange(exchange: "Exchange") -> None:
+    """Set what writes models for engines."""
+    _exchanges.append(exchange)
+
+
+def exchange() -> "Exchange":
+    """What writes models for engines: the last one registered."""
+    if not _exchanges:
+        import_module(exchange_module)
+    return _exchanges[-1]

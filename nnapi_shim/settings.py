@@ -196,6 +196,12 @@ DRIVERS = Setting(
     "",
     "folders with manifests of devices (*.json), separated by colons (docs/drivers.md)",
 )
+ENGINES = Setting(
+    "NNAPI_SHIM_ENGINES",
+    "",
+    "installed engines whose devices are listed, such as `openvino,onnxruntime`, or `all` "
+    "(docs/engines.md); empty means none",
+)
 DRIVER_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_TIMEOUT",
     "60",

@@ -58,7 +58,9 @@ def test_a_checkout_that_is_not_installed(monkeypatch):
     assert extras.install_command("tools") == command
 
 
-@pytest.mark.parametrize("extra", ["jit", "tflite", "onnx", "tools", "explorer", "bench"])
+@pytest.mark.parametrize(
+    "extra", ["jit", "tflite", "onnx", "tools", "explorer", "bench", "onnxruntime"]
+)
 def test_every_extra_that_messages_name_has_packages(extra):
     """In the metadata of this installation."""
     assert extras.install_command(extra).partition(" install ")[2]

@@ -33,7 +33,7 @@ OPEN = {
 RIGHT_OF = {
     "hal": set(),
     "operations": {"hal"},
-    "drivers": {"operations", "hal"},
+    "drivers": {"operations", "hal", "savers"},
     "phones": {"drivers", "operations", "hal"},
     "runtime": {"phones", "drivers", "operations", "hal", "recording"},
     "abi": {"runtime", "phones", "drivers", "operations", "hal", "handles", "recording"},
@@ -101,6 +101,7 @@ IMPORT_BY_NAME = {
     "drivers/cpu/passes/__init__.py": "passes, where a graph may have something for them",
     TOOLCHAIN + "objects.py": "the sources of a family",
     TOOLCHAIN + "workers.py": "the module that a worker runs",
+    "drivers/engine_devices.py": "engines, whose packages may be missing",
     "drivers/entry_point.py": "devices of installed packages; the group of entry points",
     "drivers/manifest.py": "devices of other people, whose manifests name them",
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
@@ -258,6 +259,7 @@ def broad_handlers() -> Iterator[str]:
     callers = (
         "abi/boundary.py",
         "abi/capture.py",
+        "drivers/engines/limited.py",
         "drivers/versioned/answer.py",
         "tools/model_source.py",
         "tools/peers.py",

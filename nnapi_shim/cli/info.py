@@ -72,6 +72,19 @@ def _show(report: Info) -> None:
         ],
     )
     write()
+    write_table(
+        ("engine", "version", "devices", "to turn it on"),
+        [
+            (
+                engine.name,
+                engine.version or "not installed",
+                engine.problem or ", ".join(engine.devices),
+                engine.next_step or "it is on",
+            )
+            for engine in report.engines
+        ],
+    )
+    write()
     features = ", ".join(cpu.features)
     write(f"processor  {cpu.name} ({cpu.architecture}), {cpu.count} usable; {features}")
     if cpu.problem:

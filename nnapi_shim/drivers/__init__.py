@@ -5,7 +5,7 @@ from importlib import import_module
 from nnapi_shim.drivers.adoption import Found
 from nnapi_shim.drivers.entry_point import installed
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.settings import DRIVERS
+from nnapi_shim.settings import DRIVERS, ENGINES
 
 _BUILT_IN = {
     "nnapi-cpu": ("cpu", "CpuDevice"),
@@ -19,14 +19,20 @@ def is_built_in(name: str) -> bool:
 
 
 def found_devices() -> list[Found]:
-    """Third-party devices: those of manifests, then those of installed packages."""
+    """Third-party devices: those of manifests, of installed packages, of engines."""
     folders = DRIVERS.get()
     devices: list[Found] = []
     if folders:
         from nnapi_shim.drivers.manifest import in_folders
 
         devices += in_folders(folders)
-    return devices + installed()
+    devices += installed()
+    engines = ENGINES.get()
+    if engines:
+        from nnapi_shim.drivers.engine_devices import of_engines
+
+        devices += of_engines(engines)
+    return devices
 
 
 def built_in_devices() -> list[Found]:

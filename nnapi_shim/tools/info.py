@@ -18,6 +18,7 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.settings import SETTINGS, Setting
+from nnapi_shim.tools.engines import EngineInfo, engines
 from nnapi_shim.tools.report import Report
 from nnapi_shim.version import __version__
 
@@ -27,6 +28,7 @@ EXTRAS = {
     "onnx": ("onnx",),
     "tools": ("typer", "rich", "matplotlib", "pillow"),
     "explorer": ("ai-edge-model-explorer",),
+    "onnxruntime": ("onnxruntime", "onnx"),
 }
 """Extra of nnapi_shim -> the packages that it installs."""
 
@@ -111,6 +113,7 @@ class Info(Report):
     """Extra -> whether all its packages are installed."""
     processor: Processor
     devices: tuple[DeviceInfo, ...]
+    engines: tuple[EngineInfo, ...]
     settings: tuple[SettingInfo, ...]
     paths: dict[str, str]
 
@@ -130,6 +133,7 @@ def info() -> Info:
         tuple(
             device_info(number, driver) for number, driver in enumerate(device_manager.devices())
         ),
+        engines(),
         tuple(map(_setting, SETTINGS)),
         paths(),
     )

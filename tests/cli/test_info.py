@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import nnapi_shim
+from nnapi_shim.drivers.engines import PACKAGES
+from nnapi_shim.extras import install_command
 from tests.cli.command import Command
 
 
@@ -42,3 +44,16 @@ def test_a_setting(command: Command) -> None:
     assert [item["name"] for item in result] == ["NNAPI_SHIM_JIT"]
     line = command.refuses("info", "--setting", "NNAPI_SHIM_THREAD")
     assert "did you mean NNAPI_SHIM_THREADS" in line
+
+
+def test_engines(command: Command) -> None:
+    """Those that are not on, and how to turn them on."""
+    engines = command.succeeds("info", "--json").json["engines"]
+    assert {engine["name"] for engine in engines} == set(PACKAGES)
+    for engine in engines:
+        name = engine["name"]
+        assert not engine["is_on"] and not engine["problem"]
+        if engine["version"]:
+            assert engine["next_step"] == f"NNAPI_SHIM_ENGINES={name}" and engine["devices"]
+        else:
+            assert engine["next_step"] == install_command(PACKAGES[name].extra)

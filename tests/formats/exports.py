@@ -44,13 +44,16 @@ class Outcome(NamedTuple):
     why: str
 
 
-def model_of(example: Example) -> Model:
-    """The model of an example, built call by call."""
+def model_of(example: Example, with_omitted: bool = False) -> Model:
+    """The model of an example, built call by call.
+
+    with_omitted: whether inputs that its request omits stay inputs; else they are omitted operands.
+    """
     built: list[Model] = []
     order = _order(example)
     for number in order:
         before = dict(zip(order, built, strict=False))
-        built.append(_graph(example, example.graphs[number], before))
+        built.append(_graph(example, example.graphs[number], before, with_omitted))
     return built[-1]
 
 
@@ -69,9 +72,12 @@ def _order(example: Example) -> list[int]:
     return actual
 
 
-def _graph(example: Example, graph: dict[str, Any], built: dict[int, Model]) -> Model:
+def _graph(
+    example: Example, graph: dict[str, Any], built: dict[int, Model], with_omitted: bool
+) -> Model:
     model = Model()
-    omitted = omitted_inputs(example) if graph is example.model["main"] else set()
+    is_main = graph is example.model["main"] and not with_omitted
+    omitted = omitted_inputs(example) if is_main else set()
     for index, operand in enumerate(graph["operands"]):
         kind = T(operand["type"])
         model.add_operand(

@@ -53,16 +53,20 @@ class ExportBuilder:
         """Lower all operations; `refusals` gets those that the format cannot express."""
         self.refusals += graph.foreign
         for node in graph.nodes:
-            try:
-                self.express(node)
-            except RefusedError as error:
-                self._refuse(node, str(error))
-            except NnapiError as error:  # an execution would refuse it, too
-                self._refuse(node, error.message)
-            except (IndexError, ValueError):
-                if all(t.dimensions or t.type in SCALARS for t in (*node.tensors, *node.outputs)):
-                    raise
-                self._refuse(node, "the rank of an operand is not known")
+            self.try_to_express(node)
+
+    def try_to_express(self, node: Node) -> None:
+        """Lower one operation; `refusals` gets the reason if the format cannot express it."""
+        try:
+            self.express(node)
+        except RefusedError as error:
+            self._refuse(node, str(error))
+        except NnapiError as error:  # an execution would refuse it, too
+            self._refuse(node, error.message)
+        except (IndexError, ValueError):
+            if all(t.dimensions or t.type in SCALARS for t in (*node.tensors, *node.outputs)):
+                raise
+            self._refuse(node, "the rank of an operand is not known")
 
     def _refuse(self, node: Node, why: str) -> None:
         self.refusals.append(f"operation {node.number} {node.kind}: {why}")

@@ -22,6 +22,15 @@ LARGEST = 2**31 - 2**24
 
 def read(model: Model) -> ExportGraph:
     """The graph of a finished model, with the models of IF and WHILE inside."""
+    graph = read_graph(model)
+    graph.carried = [
+        (item.input, item.output, item.initial) for item in getattr(model, "carried", ())
+    ]
+    return graph
+
+
+def read_graph(model: Model | GraphView) -> ExportGraph:
+    """The graph of a finished model, without the states that the Python API carries."""
     try:
         graph = _Reader("").graph(model)
     except RecursionError:
@@ -36,9 +45,6 @@ def read(model: Model) -> ExportGraph:
             "the constants of the model have more than 2 GB, the limit of a file",
             "export.constants-too-large",
         )
-    graph.carried = [
-        (item.input, item.output, item.initial) for item in getattr(model, "carried", ())
-    ]
     return graph
 
 

@@ -143,6 +143,8 @@ def _clipped(b: ExportBuilder, x: Tensor, bound: float) -> Tensor:
 def _steps(b: ExportBuilder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     """The steps of a sequence, each [batch, size]."""
     sizes = known(sequence, "input")
+    if len(sizes) != 3:
+        raise RefusedError(f"its sequence has {len(sizes)} dimensions; it must have 3")
     time = 0 if time_major else 1
     count = sizes[time]
     if not count:

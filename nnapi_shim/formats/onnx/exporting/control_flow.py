@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.rule import Rule, anything, graph_inputs
+from nnapi_shim.formats.graph.rule import RefusedError, Rule, anything, graph_inputs
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.inner import Inner
@@ -30,6 +30,8 @@ def _scalar(b: Any, condition: Tensor) -> Tensor:
 
 def _if(b: Any, op: Node) -> None:
     inputs = graph_inputs(op)
+    if op.condition is None:
+        raise RefusedError("its condition is omitted")
     branches = {}
     for name in ("then", "else"):
         inner = type(b)()

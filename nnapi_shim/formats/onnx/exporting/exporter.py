@@ -30,10 +30,14 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
 
 def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
     """The graph of a finished model and the ONNX nodes that express it."""
+    return expressed_graph(read(model))
+
+
+def expressed_graph(graph: ExportGraph) -> tuple[ExportGraph, list[Emitted]]:
+    """A graph and the ONNX nodes that express it."""
     from nnapi_shim.formats.onnx.exporting.folding import folded
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 
-    graph = read(model)
     builder = OnnxBuilder()
     builder.run(graph)
     builder.finish()

@@ -22,6 +22,16 @@ def written(graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
     return _Writer().model(graph, nodes)
 
 
+def written_with_names(
+    graph: ExportGraph, nodes: Sequence[Emitted]
+) -> tuple[bytes, list[str], list[str]]:
+    """The serialized model, and the names of its inputs and outputs."""
+    writer = _Writer()
+    content = writer.model(graph, nodes)
+    inputs, outputs = ([writer.name(t) for t in ts] for ts in (graph.inputs, graph.outputs))
+    return content, inputs, outputs
+
+
 class _Writer:
     """Gives every tensor a unique name across all nested graphs."""
 

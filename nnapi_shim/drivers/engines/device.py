@@ -1,0 +1,65 @@
+"""IDevice of a device of an engine."""
+
+from nnapi_shim import savers
+from nnapi_shim.drivers.engines.engine import Engine, Target, Wishes
+from nnapi_shim.drivers.engines.prepared_model import EnginePreparedModel
+from nnapi_shim.hal.enums import RUNTIME_LEVEL, ExecutionPreference, Priority
+from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, same_for_all
+from nnapi_shim.operations import supported
+from nnapi_shim.settings import THREADS
+
+
+class EngineDevice:
+    """A device of an engine: it computes what the format expresses and the engine gets right."""
+
+    feature_level = RUNTIME_LEVEL
+
+    def __init__(self, engine: Engine, target: Target) -> None:
+        self.name = target.name
+        self.version = target.version
+        self.type = target.type
+        self._engine = engine
+        self._target = target
+
+    def getCapabilities(self) -> Capabilities:
+        """Assumed figures for this kind of device, equal for all types."""
+        return same_for_all(self._target.performance)
+
+    def getSupportedOperations(self, model: Model) -> list[bool]:
+        """What the declarations accept, the format expresses, and the engine gets right."""
+        return [not reason for reason in self.reasons(model)]
+
+    def reasons(self, model: Model) -> list[str]:
+        """Why this device does not run each operation of the main graph; "" if it does."""
+        engine, target = self._engine, self._target
+        written = savers.exchange().reasons(model, lambda node: engine.declined(target, node))
+        undeclared = "the specification does not define it with these operands"
+        return [
+            reason if can else reason or undeclared
+            for reason, can in zip(written, supported(model), strict=True)
+        ]
+
+    def prepareModel(
+        self,
+        model: Model,
+        preference: ExecutionPreference,
+        priority: Priority,
+        deadline_ns: int | None,
+        cache: CacheHandles | None,
+    ) -> EnginePreparedModel:
+        """Compile the model in the engine.
+
+        Raises MISSED_DEADLINE_* and what the engine refuses as OP_FAILED.
+        """
+        is_relaxed = model.relax_computation_float32_to_float16
+        wishes = Wishes(preference, priority, is_relaxed, _threads())
+        return EnginePreparedModel(self._engine, self._target, model, wishes, deadline_ns)
+
+    def wait(self) -> None:
+        """It is always ready."""
+
+
+def _threads() -> int:
+    """The most threads of a computation; 0 for as many as the engine likes."""
+    text = THREADS.get()
+    return int(text) if text.isdigit() else 0

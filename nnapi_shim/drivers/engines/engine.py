@@ -1,0 +1,82 @@
+"""What an engine offers: devices, compiled networks, and runs bound to memory."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
+from nnapi_shim.hal.types import Dimensions, PerformanceInfo
+
+
+class Target(NamedTuple):
+    """A device of an engine.
+
+    name: as programs see it, such as "onnxruntime-cpu". place: the engine's own name for it.
+    version: of the engine. performance: assumed time and power relative to nnapi-cpu.
+    """
+
+    name: str
+    place: str
+    type: DeviceType
+    version: str
+    performance: PerformanceInfo
+
+
+class Wishes(NamedTuple):
+    """What a program wishes of a compilation; an engine follows what it has a hint for.
+
+    is_relaxed: whether float32 may be computed with the precision of float16. threads: the most
+    threads, 0 for the engine's own choice.
+    """
+
+    preference: ExecutionPreference
+    priority: Priority
+    is_relaxed: bool
+    threads: int
+
+
+class Buffer(NamedTuple):
+    """Memory of the program with the elements of an argument; all dimensions are known."""
+
+    type: OperandType
+    dimensions: Dimensions
+    address: int
+
+
+class Run(Protocol):
+    """A network bound to arguments; one thread at a time computes it."""
+
+    def compute(self) -> None:
+        """Compute on the calling thread until the outputs are there."""
+
+    def stop(self) -> None:
+        """Make a compute under way on another thread end soon, if the engine can."""
+
+    def output(self, number: int) -> Any:
+        """The array of an output without a buffer, after compute."""
+
+
+class Network(Protocol):
+    """A compiled model. Thread-safe."""
+
+    def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> Run:
+        """A run on these arguments; the engine keeps an output without a buffer in its memory."""
+
+
+class Engine(Protocol):
+    """An engine; the classes of its module are made after its package has been imported."""
+
+    def targets(self) -> list[Target]:
+        """The devices that the installed package reports."""
+
+    def declined(self, target: Target, node: Any) -> str:
+        """Why the target does not compute a node (formats/graph/tensor.py), or ""."""
+
+    def compiled(
+        self,
+        target: Target,
+        content: bytes,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> Network:
+        """Compile a .onnx file. inputs, outputs: their names, in order."""

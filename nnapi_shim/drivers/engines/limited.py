@@ -1,0 +1,69 @@
+"""Work of engines within a time limit."""
+
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import TypeVar
+
+from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hal.enums import ResultCode
+
+T = TypeVar("T")
+
+_LONGEST_WAIT_S = 1e8
+
+
+def require_time(deadline_ns: int | None, what: str) -> None:
+    """Raise MISSED_DEADLINE_PERSISTENT if a deadline has passed before the start."""
+    if deadline_ns is not None and monotonic_ns() >= deadline_ns:
+        raise NnapiError(
+            ResultCode.MISSED_DEADLINE_PERSISTENT,
+            f"the deadline passed before {what}",
+            "engine.deadline.before-start",
+        )
+
+
+def limited(
+    what: str,
+    work: Callable[[], T],
+    deadline_ns: int | None,
+    stop: Callable[[], None] = lambda: None,
+) -> T:
+    """The result of `work`. With a deadline it runs on a thread of its own, and is left alone when
+    the deadline has passed.
+
+    stop: makes it end sooner. Raises MISSED_DEADLINE_TRANSIENT after the deadline, and what `work`
+    raises.
+    """
+    if deadline_ns is None:
+        return work()
+    results: list[T] = []
+    errors: list[BaseException] = []
+    ended = allocate_lock()
+    ended.acquire()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # the waiting thread raises it
+            errors.append(error)
+        finally:
+            ended.release()
+
+    try:
+        start_new_thread(run, ())
+    except RuntimeError as error:
+        raise op_failed(
+            f"there is no thread in which {what}: {error}", "engine.no-thread"
+        ) from None
+    seconds = (deadline_ns - monotonic_ns()) / 1e9
+    if not ended.acquire(timeout=min(max(seconds, 0.0), _LONGEST_WAIT_S)):
+        stop()
+        raise NnapiError(
+            ResultCode.MISSED_DEADLINE_TRANSIENT,
+            f"the deadline passed while {what}",
+            "engine.deadline.passed",
+        )
+    if errors:
+        raise errors[0]
+    return results[0]

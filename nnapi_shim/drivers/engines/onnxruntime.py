@@ -1,0 +1,156 @@
+"""ONNX Runtime: a device for each execution provider that the installed package reports."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnxruntime
+
+from nnapi_shim.drivers.engines.declined import HALVES, Declined, has_type, why_declined
+from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
+from nnapi_shim.hal.quantization import STRUCT_CODES
+from nnapi_shim.hal.types import PerformanceInfo
+
+_PLACES = {
+    "CPU": DeviceType.CPU,
+    "Dnnl": DeviceType.CPU,
+    "CUDA": DeviceType.GPU,
+    "NvTensorRTRTX": DeviceType.GPU,
+    "Tensorrt": DeviceType.GPU,
+    "ROCM": DeviceType.GPU,
+    "MIGraphX": DeviceType.GPU,
+    "DML": DeviceType.GPU,
+    "WebGPU": DeviceType.GPU,
+    "WebGpu": DeviceType.GPU,
+    "OpenVINO": DeviceType.ACCELERATOR,
+    "QNN": DeviceType.ACCELERATOR,
+    "VitisAI": DeviceType.ACCELERATOR,
+    "CANN": DeviceType.ACCELERATOR,
+}
+"""Execution provider, without the end of its name -> kind of hardware; others are none of ours."""
+
+_END = "ExecutionProvider"
+
+_PERFORMANCE = {
+    DeviceType.CPU: PerformanceInfo(1.0, 1.0),
+    DeviceType.GPU: PerformanceInfo(0.3, 1.0),
+    DeviceType.ACCELERATOR: PerformanceInfo(0.5, 0.3),
+}
+
+_SILENT = 4
+"""Severity below which ONNX Runtime logs nothing: failures are raised, too."""
+
+_ELEMENT_TYPES = {"f": 1, "B": 2, "b": 3, "H": 4, "h": 5, "i": 6, "e": 10, "I": 12}
+"""Format character of an element -> TensorProto.DataType."""
+_BOOL = 9
+
+DECLINED = (
+    Declined(
+        ("IF", "WHILE"),
+        has_type(*HALVES),
+        "a conversion to float16 that only an inner graph reads gets lost",
+        "1.31.1",
+    ),
+)
+"""What it gets wrong on the processor; other providers fall back to the processor or have more."""
+
+
+class Engine:
+    """As engine.Engine."""
+
+    def targets(self) -> list[Target]:
+        """One for each execution provider of a known kind."""
+        targets = []
+        for provider in onnxruntime.get_available_providers():
+            kind = _PLACES.get(provider.removesuffix(_END))
+            if kind is not None:
+                name = f"onnxruntime-{provider.removesuffix(_END).lower()}"
+                version = onnxruntime.__version__
+                targets.append(Target(name, provider, kind, version, _PERFORMANCE[kind]))
+        return targets
+
+    def declined(self, target: Target, node: Any) -> str:
+        """A row of DECLINED."""
+        return why_declined(DECLINED, node)
+
+    def compiled(
+        self,
+        target: Target,
+        content: bytes,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> "Network":
+        """A session on the provider, with the processor for what the provider does not run."""
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _SILENT
+        options.intra_op_num_threads = wishes.threads
+        if wishes.preference is ExecutionPreference.LOW_POWER:
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        cpu = f"CPU{_END}"
+        providers = [target.place] if target.place == cpu else [target.place, cpu]
+        session = onnxruntime.InferenceSession(content, options, providers=providers)
+        if session.get_providers()[0] != target.place:
+            raise op_failed(
+                f"ONNX Runtime lists {target.place}, and cannot use it here; it fell back to "
+                f"{', '.join(session.get_providers())}",
+                "engine.provider",
+            )
+        return Network(session, inputs, outputs)
+
+
+class Network:
+    """As engine.Network: a session."""
+
+    def __init__(self, session: Any, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self.session = session
+        self._inputs = inputs
+        self._outputs = outputs
+
+    def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> "Run":
+        """As engine.Network."""
+        binding = self.session.io_binding()
+        for name, buffer in zip(self._inputs, inputs, strict=True):
+            binding.bind_input(name, "cpu", 0, *_described(buffer))
+        for name, to in zip(self._outputs, outputs, strict=True):
+            if to is None:
+                binding.bind_output(name, "cpu")
+            else:
+                binding.bind_output(name, "cpu", 0, *_described(to))
+        return Run(self.session, binding)
+
+
+def _described(buffer: Buffer) -> tuple[int, list[int], int]:
+    """Element type, dimensions and address, as bindings take them."""
+    type = buffer.type
+    is_bool = type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
+    element = _BOOL if is_bool else _ELEMENT_TYPES[STRUCT_CODES[type]]
+    return element, list(buffer.dimensions), buffer.address
+
+
+class Run:
+    """As engine.Run: an IoBinding."""
+
+    def __init__(self, session: Any, binding: Any) -> None:
+        self._options = onnxruntime.RunOptions()
+        self._options.log_severity_level = _SILENT
+        self._binding = binding
+        self._outputs: Any = None
+        self._run = session._sess.run_with_iobinding
+        self._io = binding._iobinding
+
+    def compute(self) -> None:
+        """As engine.Run."""
+        self._outputs = None
+        self._run(self._io, self._options)
+
+    def stop(self) -> None:
+        """ONNX Runtime ends before the next node."""
+        self._options.terminate = True
+
+    def output(self, number: int) -> Any:
+        """As engine.Run."""
+        if self._outputs is None:
+            self._outputs = self._binding.get_outputs()
+        return self._outputs[number].numpy()
