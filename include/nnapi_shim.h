@@ -70,6 +70,12 @@ uint64_t nnapi_shim_getProgramRunner(void);
 uint64_t nnapi_shim_getHelper(void);
 
 /**
+ * Returns the address of the function that gives up pages of constants that have been packed. For
+ * the Python part of this library only.
+ */
+uint64_t nnapi_shim_getPageReleaser(void);
+
+/**
  * Loads what later calls would load when they first need it: Python, its modules, the devices,
  * their libraries. It takes about half a second. For programs that give up rights afterwards, such
  * as that to open files (seccomp, chroot, no descriptors left): from then on the library opens

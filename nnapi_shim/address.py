@@ -113,6 +113,7 @@ _madvise = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t, int)"),
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
 _fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
 _F_DUPFD_CLOEXEC = 1030
+_MADV_DONTNEED = 4
 _READ_WRITE, _PRIVATE_ANONYMOUS = 3, 0x22
 
 
@@ -131,6 +132,15 @@ def _checked(result: int) -> int:
 def unmap_pages(address: int, length: int) -> None:
     """munmap(2)."""
     _munmap(address, length)
+
+
+def drop_pages(address: int, length: int) -> None:
+    """Drop the whole pages of a range from the process. Of a file or shared memory they are read
+    again when they are used; others would be zeroed.
+    """
+    start, end = (address + PAGE_BYTES - 1) & -PAGE_BYTES, (address + length) & -PAGE_BYTES
+    if start < end:
+        _madvise(start, end - start, _MADV_DONTNEED)
 
 
 def duplicate(fd: int, lowest: int) -> int:

@@ -124,6 +124,12 @@ class Pool:
     size: int
     since = 1
     """Feature level of the first HAL with this kind of memory."""
+    is_immutable = False
+    """Whether its contents never change."""
+    can_release = False
+    """Whether pages that the process drops (MADV_DONTNEED) have the same contents when it reads
+    them again: those of a file, or shared memory.
+    """
 
     def map(self) -> int:
         """Address of the first byte."""

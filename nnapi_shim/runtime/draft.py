@@ -6,11 +6,11 @@ from nnapi_shim import address
 from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hints import Any
 from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
-from nnapi_shim.runtime import extension
+from nnapi_shim.runtime import extension, program_constants
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
@@ -232,21 +232,21 @@ class Draft:
         operands: list[hal.Operand] = []
         for operand in self.operands:
             location = hal.DataLocation()
-            if operand.lifetime is L.CONSTANT_COPY:
+            lifetime, data = _lifetime_and_value(operand)
+            if lifetime is L.CONSTANT_COPY:
                 padding = bytes(-length % min(_VALUE_ALIGNMENT, _alignment(operand)))
-                data = operand.value
                 if isinstance(data, tuple):
                     _require_mapped(len(operands), *data)
                     data = address.view(*data)
                 location = hal.DataLocation(0, length + len(padding), len(data))
                 values += padding, data
                 length = location.offset + location.length
-            elif operand.lifetime is L.CONSTANT_REFERENCE:
-                memory, offset, size = operand.value
+            elif lifetime is L.CONSTANT_REFERENCE:
+                memory, offset, size = data
                 number = pools.setdefault(memory, len(pools))
                 location = hal.DataLocation(number, offset, size)
-            elif operand.lifetime is L.SUBGRAPH:
-                number = referenced.setdefault(operand.value, len(referenced))
+            elif lifetime is L.SUBGRAPH:
+                number = referenced.setdefault(data, len(referenced))
                 location = hal.DataLocation(0, number, 0)
             operands.append(
                 hal.Operand(
@@ -254,7 +254,7 @@ class Draft:
                     operand.dimensions,
                     operand.scale,
                     operand.zero_point,
-                    operand.lifetime,
+                    lifetime,
                     location,
                     operand.channel_quant,
                     operand.extension_data,
@@ -267,6 +267,20 @@ class Draft:
             graph, (), b"".join(values), tuple(pools), self.relaxed, extension.prefixes()
         )
         return Part(model, [other.part for other in referenced], names)
+
+
+def _lifetime_and_value(operand: DraftOperand) -> tuple[OperandLifeTime, Any]:
+    """Those of an operand of the finished model; a value that is read where the program has it is
+    in a memory.
+    """
+    value = operand.value
+    if operand.lifetime is L.CONSTANT_COPY and isinstance(value, tuple):
+        where, length = value
+        if length > program_constants.WORTH and operand.type not in SCALARS:
+            region = program_constants.segment_of(where, length)
+            if region is not None:
+                return L.CONSTANT_REFERENCE, (*region, length)
+    return operand.lifetime, value
 
 
 def _require_mapped(index: int, where: int, length: int) -> None:

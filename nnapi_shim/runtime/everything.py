@@ -5,6 +5,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from nnapi_shim.process import load_numpy
+from nnapi_shim.runtime import program_constants
 from nnapi_shim.runtime.device_manager import devices
 
 PARTS = ("hal", "operations", "drivers", "runtime", "abi")
@@ -22,6 +23,7 @@ def load_everything() -> None:
 
     Raises ImportError for a missing module, such as numpy.
     """
+    program_constants.stop()
     load_numpy()
     for name in LATER:
         import_module(name)

@@ -66,6 +66,8 @@ class Memory(Pool):
 class FdMemory(Memory):
     """`size` bytes from `offset` of a file, mapped shared."""
 
+    can_release = True
+
     def __init__(self, size: int, protect: int, fd: int, offset: int) -> None:
         super().__init__(size)
         self._protect = protect

@@ -58,7 +58,8 @@ def _packing(trace: Trace, function: Callable[..., None]) -> Callable[..., None]
     @wraps(function)
     def run(self: Packing, *arguments: Any) -> None:
         if self.steps:
-            kernels = ", ".join(sorted({kernel for kernel, _, _ in self.steps}))
+            names = {kernel for kernel, _, _ in self.steps if isinstance(kernel, str)}
+            kernels = ", ".join(sorted(names))
             with trace.within("packing", DEVICE, kernels=kernels):
                 function(self, *arguments)
 

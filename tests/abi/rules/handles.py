@@ -212,6 +212,7 @@ def test_everything_is_covered():
         "nnapi_shim_getProcessorTiers",
         "nnapi_shim_getProgramRunner",
         "nnapi_shim_getHelper",
+        "nnapi_shim_getPageReleaser",
         "nnapi_shim_loadEverything",
     }
     kinds = {p.handle for name in WITH_POINTERS for p in parameters_of(name) if p.handle}

@@ -1,23 +1,30 @@
 """Packing: runs the `once` steps of a program, which have only constant inputs, at compilation.
 
-All `once` steps of a program run together, so that the threads share them.
+All `once` steps of a program run together, so that the threads share them. Between them are steps
+that drop the pages of constants in files: these have been read, and would stay in memory beside
+what was made of them.
 """
 
-from collections.abc import Callable
+from _struct import pack
+from collections.abc import Callable, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.constants import Constants
-from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary, c_function
 from nnapi_shim.drivers.cpu.program.program import StepsInOrder
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.errors import Where, op_failed
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import TooLate
 from nnapi_shim.operations.declare import BoundOperand
 
 WORTH_A_THREAD = 64 << 10
 """Packed bytes from which packing takes longer than starting a thread, about 50 us."""
+
+WORTH_DROPPING = 1 << 19
+"""Bytes of constants whose pages are dropped at a time."""
 
 AddressOf = Callable[[BoundOperand], int | None]
 """The address of a constant operand; None for any other operand."""
@@ -28,8 +35,8 @@ class Packing:
 
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
-        self.steps: list[tuple[str, bytes, int]] = []
-        """Kernel, record and tiles of each step."""
+        self.steps: list[tuple[str | int, bytes, int]] = []
+        """Kernel, by name or address, record and tiles of each step."""
         self._origins: list[Where] = []
         """The operation of each step."""
         self._blocks: dict[Any, address.Block] = {}
@@ -43,6 +50,8 @@ class Packing:
         """The steps, while another thread runs them."""
         self._literals: list[Any] = []
         """Owners of the `bytes` that steps read."""
+        self._read: dict[int, int] = {}
+        """Address -> length, of constants in files whose pages are still to be dropped."""
 
     def postpone(self, step: Step, address_of: AddressOf, origin: Where) -> bool:
         """Take over a `once` step if all its inputs are constant; returns whether they are.
@@ -67,7 +76,9 @@ class Packing:
         if block is None:
             block = self._row.block(output.length)
             addresses["output"] = block.address
+            self._drop_pages(WORTH_DROPPING)
             self._add(step, [*step.record.values({**fields, **addresses})], origin)
+            self._note_files([fields[name] for name in addresses], address_of)
             self._blocks[key] = block
             self._bytes += block.length
             if is_shared:
@@ -85,11 +96,34 @@ class Packing:
         self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
         self._origins.append(origin)
 
+    def _note_files(self, values: Sequence[Any], address_of: AddressOf) -> None:
+        """Note constants in files that a step reads."""
+        for value in values:
+            while isinstance(value, At):
+                value = value.base
+            where = address_of(value) if isinstance(value, BoundOperand) else None
+            if where is not None:
+                length = byte_size(value)
+                if self._constants.releasable(where, length):
+                    self._read[where] = length
+
+    def _drop_pages(self, least: int) -> None:
+        """Add steps that drop pages of constants in files, if at least so many bytes were read."""
+        if sum(self._read.values()) < max(least, 1):
+            return
+        if not _releaser:
+            _releaser.append(c_function("nnapi_shim_getPageReleaser", "uint64_t(*)(void)")())
+        for where, length in self._read.items():
+            self.steps.append((_releaser[0], pack("<2q", where, length), 1))
+            self._origins.append(self._origins[-1])
+        self._read.clear()
+
     def begin(self, library: KernelLibrary, deadline_ns: int) -> None:
         """Start the steps on another thread, if the run has threads and the results are at least
         WORTH_A_THREAD bytes.
         """
         self._row.close()
+        self._drop_pages(1)
         constants = self._constants
         if constants.crew.threads > 1 and self._bytes >= WORTH_A_THREAD:
             self._running = StepsInOrder(library, self.steps, deadline_ns, constants.crew)
@@ -103,6 +137,7 @@ class Packing:
         if not self.steps:
             return
         self._row.close()
+        self._drop_pages(1)
         constants = self._constants
         steps = self._running or StepsInOrder(library, self.steps, deadline_ns, constants.crew)
         code, stopped = steps.result()
@@ -115,6 +150,10 @@ class Packing:
                 "compilation.constants.packing",
             )
         constants.keep(self._blocks, self._shared)
+
+
+_releaser: list[int] = []
+"""The address of the C function that drops pages."""
 
 
 def _constant(value: Any, address_of: AddressOf) -> int | bytes | None:

@@ -23,7 +23,10 @@ class Constants:
         self._model = model
         self._packed: dict[Any, address.Block] = {}
         self._packed_twice: list[address.Block] = []
-        self._shared = shared_constants(model.operand_values)
+        self._immutable = [
+            range(pool.map(), pool.map() + pool.size) for pool in model.pools if pool.is_immutable
+        ]
+        self._shared = shared_constants(model.operand_values, bool(self._immutable))
         self.values = self._shared.address
         """Address of the model's own constants (CONSTANT_COPY)."""
         self.halved: set[tuple[int, Dimensions]] = set()
@@ -31,6 +34,8 @@ class Constants:
         self._added: list[tuple[int, Any]] = []
         """Address of each constant added by `add`, and the owner of its memory."""
         self._digest: Underway | NnapiError | MemoryError | None = None
+        self._referenced: list[tuple[int, int]] = []
+        """Address and length of each constant in a memory, once the digest has begun."""
 
     @property
     def are_relaxed(self) -> bool:
@@ -71,8 +76,17 @@ class Constants:
     # Results of `once` steps
 
     def is_shared(self, value: int | bytes) -> bool:
-        """Whether the value of an ADDRESS field depends only on the model's own constants."""
-        return self._shared.has(value)
+        """Whether the value of an ADDRESS field depends only on the model's own constants, or on
+        others that never change.
+        """
+        return self._shared.has(value) or any(value in addresses for addresses in self._immutable)
+
+    def releasable(self, where: int, length: int) -> bool:
+        """Whether the process can drop the pages of a constant, and read them again."""
+        return any(
+            pool.can_release and 0 <= where - pool.map() <= pool.size - length
+            for pool in self._model.pools
+        )
 
     def packed(self, key: Any, is_shared: bool) -> address.Block | None:
         """The block that was packed under a key; None if there is none."""
@@ -101,13 +115,14 @@ class Constants:
     def begin_digest(self, digest: "Digest") -> None:
         """Begin the digest of all constants, on another thread if there is much data."""
         values = self._model.operand_values
-        ranges = [(self.values, len(values))]
         try:
             for graph in (self._model.main, *self._model.referenced):
                 for operand in graph.operands:
                     if operand.lifetime is REFERENCE:
                         where = operand.location
-                        ranges.append((self.pool(where.pool_index) + where.offset, where.length))
+                        start = self.pool(where.pool_index) + where.offset
+                        self._referenced.append((start, where.length))
+            ranges = [(self.values, len(values)), *self._referenced]
             self._digest = digest.begun(b"all", ranges, (self._model, self._shared))
         except (NnapiError, MemoryError) as error:
             self._digest = error
@@ -119,4 +134,8 @@ class Constants:
             raise state or op_failed(
                 "the constants could not be looked at", "compilation.constants.unreadable"
             )
-        return state.result()
+        digest = state.result()
+        for where, length in self._referenced:
+            if self.releasable(where, length):
+                address.drop_pages(where, length)
+        return digest

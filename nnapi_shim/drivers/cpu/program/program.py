@@ -179,12 +179,14 @@ class Frame:
 
 
 class StepsInOrder:
-    """A sequence of steps without branches: kernel, argument block and tiles of each."""
+    """A sequence of steps without branches: kernel (its name, or the address of a C function),
+    argument block and tiles of each.
+    """
 
     def __init__(
         self,
         library: KernelLibrary,
-        steps: Sequence[tuple[str, bytes, int]],
+        steps: Sequence[tuple[str | int, bytes, int]],
         deadline_ns: int,
         crew: Crew,
     ) -> None:
@@ -193,7 +195,8 @@ class StepsInOrder:
         begin = words.address
         parts = [WALK.pack(begin + WALK_BYTES, len(steps), 0, deadline_ns, *crew)]
         for kernel, block, tiles in steps:
-            parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
+            function = library.address(kernel) if isinstance(kernel, str) else kernel
+            parts.append(pack("<5q", function, begin + at, tiles, 0, END))
             at += len(block)
         address.write(words.address, b"".join([*parts, *[block for _, block, _ in steps]]))
         self._run = library.run_program

@@ -39,11 +39,14 @@ _known: dict[int, "ref[SharedConstants]"] = {}
 """id of the bytes -> the constants, which keep the bytes alive."""
 
 
-def shared_constants(data: bytes) -> SharedConstants:
-    """The constants that all owners of these bytes, or of equal bytes, share."""
+def shared_constants(data: bytes, is_rest: bool = False) -> SharedConstants:
+    """The constants that all owners of these bytes, or of equal bytes, share.
+
+    is_rest: the model has more constants, in immutable memories.
+    """
     known = _known.get(id(data))
     constants = known() if known is not None else None
-    if constants is None and len(data) >= WORTH_SHARING:
+    if constants is None and (is_rest or len(data) >= WORTH_SHARING):
         constants = _equal(data)
     if constants is None:
         constants = SharedConstants(data)

@@ -1,0 +1,111 @@
+"""Constants in the program's own file, which are read where they are and not copied.
+
+A program may free or change a value of setOperandValue after finish (api-semantics.md 2), so values
+are copied then. One in a read-only segment of the executable, such as a `static const` array, can
+be neither freed nor changed: the loader never unmaps an executable, and writing there is an error.
+
+A program may still write there after mprotect, for example to decrypt its model. The kernel then
+gives the process its own copies of the pages; a value with such pages is copied as all others are.
+"""
+
+import os
+from collections.abc import Iterator
+
+from nnapi_shim import address
+from nnapi_shim.hal.types import Pool
+from nnapi_shim.hints import Any
+
+WORTH = 1 << 12
+"""Bytes of a value that is not copied, more than; smaller ones may be part of a cache's key."""
+
+_AT_PHDR, _AT_PHENT, _AT_PHNUM = 3, 4, 5
+_PT_LOAD, _PT_PHDR = 1, 6
+_PF_W, _PF_R = 2, 4
+_HEADER_WORDS = 7
+"""64-bit words of a program header: type and flags, offset, address twice, two sizes, alignment."""
+
+_PAGEMAP = "/proc/self/pagemap"
+_PAGES_AT_ONCE = 1 << 13
+_OF_FILE = {0b000, 0b101}
+"""The upper three bits of a page's word: present, swapped, of a file or shared memory. A page that
+the process has written to is present or swapped, and no longer the file's.
+"""
+
+
+class ProgramConstants(Pool):
+    """A read-only segment of the executable: `size` bytes at an address."""
+
+    is_immutable = can_release = True
+
+    def __init__(self, where: int, size: int) -> None:
+        self.size = size
+        self._address = where
+
+    def map(self) -> int:
+        """Address of the first byte."""
+        return self._address
+
+
+_segments: list[ProgramConstants] = []
+_found: list[bool] = []
+"""Whether `_segments` is known."""
+_sandboxed: list[bool] = []
+
+
+def stop() -> None:
+    """Copy all values from now on: the program is about to give up the right to open files."""
+    _sandboxed.append(True)
+
+
+def segment_of(where: int, length: int) -> tuple[ProgramConstants, int] | None:
+    """The segment that a value lies in, and its offset there; None if it must be copied."""
+    if not _found:
+        _segments.extend(_read_only_segments())
+        _found.append(True)
+    for segment in _segments:
+        offset = where - segment.map()
+        if 0 <= offset <= segment.size - length:
+            return None if _sandboxed or _is_written(where, length) else (segment, offset)
+    return None
+
+
+def _read_only_segments() -> Iterator[ProgramConstants]:
+    """The read-only segments of the executable, from its program headers in memory."""
+    loaded = address.loaded_function("getauxval", "unsigned long(*)(unsigned long)", ())
+    if loaded is None:
+        return
+    auxiliary: Any = loaded[0]
+    start, size, count = map(auxiliary, (_AT_PHDR, _AT_PHENT, _AT_PHNUM))
+    if not start or size != 8 * _HEADER_WORDS:
+        return
+    words = address.words(start, "uint64_t", _HEADER_WORDS * count)
+    headers = [words[at : at + _HEADER_WORDS] for at in range(0, len(words), _HEADER_WORDS)]
+    bases = [start - header[2] for header in headers if header[0] & 0xFFFFFFFF == _PT_PHDR]
+    if not bases:
+        return
+    for kind, _, virtual_address, _, file_bytes, _, _ in headers:
+        is_read_only = kind >> 32 & (_PF_R | _PF_W) == _PF_R
+        if kind & 0xFFFFFFFF == _PT_LOAD and is_read_only:
+            yield ProgramConstants(bases[0] + virtual_address, file_bytes)
+
+
+def _is_written(where: int, length: int) -> bool:
+    """Whether the process has written to a page of a mapped file, or this cannot be told."""
+    first, end = where // address.PAGE_BYTES, -(-(where + length) // address.PAGE_BYTES)
+    try:
+        pagemap = os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        for at in range(first, end, _PAGES_AT_ONCE):
+            count = min(_PAGES_AT_ONCE, end - at)
+            data = os.pread(pagemap, 8 * count, 8 * at)
+            if len(data) != 8 * count:
+                return True
+            if not {word >> 61 for word in memoryview(data).cast("Q")} <= _OF_FILE:
+                return True
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(pagemap)
