@@ -50,6 +50,7 @@ def diff(
             metavar="NAME",
             autocompletion=completion.devices,
             help="The two devices, in two options or as A,B; errors are of A relative to B. "
+            "PROFILE:NAME is a device of a phone profile. "
             f"Default: {','.join(BUILT_IN)}.",
         ),
     ] = None,

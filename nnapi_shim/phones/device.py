@@ -3,6 +3,7 @@
 from time import sleep
 
 from nnapi_shim.drivers import built_in_devices
+from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.levels import feature_level
@@ -44,12 +45,19 @@ class ProfiledDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> IPreparedModel:
-        """Compile on the computing device; with its cache only if the profile has caching."""
+        """Compile on the computing device; with its cache only if the profile has caching. If the
+        profile says how the device computes with float16, nnapi-reference does so, without a cache.
+        """
         delays = self._described.delays
         if delays.compile_us:
             sleep(delays.compile_us * _US)
         handles = cache if self._described.caching else None
-        prepared = self._computing.prepareModel(model, preference, priority, deadline_ns, handles)
+        computing = self._computing
+        half = self._described.float16
+        precision = None if half is None else half.of_model(model)
+        if precision is not None:
+            computing, handles = ReferenceDevice(precision), None
+        prepared = computing.prepareModel(model, preference, priority, deadline_ns, handles)
         longer_us = delays.run_us + delays.operation_us * len(model.main.operations)
         return DelayedPreparedModel(prepared, longer_us) if longer_us else prepared
 

@@ -1,5 +1,6 @@
 """The contents of a profile."""
 
+from nnapi_shim.drivers.reference.precision import Precision
 from nnapi_shim.hal.enums import DeviceType, OperandType, OperationType
 from nnapi_shim.hal.levels import AndroidVersion
 from nnapi_shim.hal.types import Capabilities
@@ -44,6 +45,7 @@ class DeviceProfile(NamedTuple):
     """A device of a phone.
 
     level: its feature level, 1 to 8. computed_by: the device of this library that computes.
+    float16: how it computes relaxed models, and those with float16; None: as computed_by.
     """
 
     name: str
@@ -55,6 +57,7 @@ class DeviceProfile(NamedTuple):
     caching: bool
     delays: Delays
     rules: tuple[Rule, ...]
+    float16: Precision | None = None
 
 
 class Profile(NamedTuple):

@@ -1,6 +1,7 @@
 """Reads and checks a profile: version 1 of its JSON format, which docs/testing.md describes."""
 
 from nnapi_shim.drivers.adoption import require_name
+from nnapi_shim.drivers.reference.precision import Precision
 from nnapi_shim.drivers.versioned.compliance import operand_level
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import DeviceType, OperandType, OperationType
@@ -21,6 +22,13 @@ _OPERATIONS = [it.name for it in OperationType if it is not OperationType.OEM_OP
 _TENSORS = [it.name for it in OperandType if it.name.startswith("TENSOR_") and "OEM" not in it.name]
 _FIGURES = ("default", "relaxedFloat32", "relaxedFloat32Scalar", "if", "while")
 """Figures besides those of operand types."""
+_HABITS = {
+    "sums": ("float32", "float16"),
+    "rounding": ("nearest", "zero"),
+    "overflow": ("infinity", "saturate"),
+    "subnormals": ("keep", "flush"),
+}
+"""Field of float16 -> allowed values, of which the first is the default."""
 
 
 def parsed(data: Any, problems: list[NnapiError]) -> Profile | None:
@@ -127,6 +135,8 @@ def _device(data: Any, where: str, highest: int, problems: list[NnapiError]) -> 
     figures = _capabilities(fields.take("performance", "an object", {}), fields)
     caching = fields.take("caching", "true or false", False)
     delays = _delays(fields.take("delays", "an object", {}), fields)
+    half = fields.take("float16", "an object", None)
+    float16 = None if half is None else _float16(half, fields)
     listed = fields.take("operations", "a list", [])
     rules = [
         _rule(each, fields.path(f"operations[{at}]"), level, problems)
@@ -134,8 +144,15 @@ def _device(data: Any, where: str, highest: int, problems: list[NnapiError]) -> 
     ]
     fields.end()
     return DeviceProfile(
-        name, version, kind, level, computed_by, figures, caching, delays, tuple(rules)
+        name, version, kind, level, computed_by, figures, caching, delays, tuple(rules), float16
     )
+
+
+def _float16(data: Any, around: Fields) -> Precision:
+    fields = Fields(data, around.path("float16"), around.problems)
+    values = {name: fields.among(name, allowed, allowed[0]) for name, allowed in _HABITS.items()}
+    fields.end()
+    return Precision(**values)
 
 
 def _capabilities(data: Any, around: Fields) -> Capabilities:

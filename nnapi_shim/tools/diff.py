@@ -89,6 +89,7 @@ def diff(
 ) -> Diff:
     """Run a model on two devices, with all intermediate values as outputs, and compare them.
 
+    a, b: names of devices; PROFILE:DEVICE is a device of a phone profile (phone_devices.py).
     inputs: files, as in read_inputs; without files, random numbers from `seed`.
     isolated: give each operation the same inputs on both devices, to locate the operation that
     causes an error. Devices may fuse fewer operations than usual, because all values are outputs.
@@ -100,6 +101,10 @@ def diff(
             f"{a} is to be compared with itself; two devices are needed", "tool.diff.same-device"
         )
     model = model_of(source)
+    if ":" in a + b:
+        from nnapi_shim.tools.phone_devices import list_devices_of_phones
+
+        list_devices_of_phones((a, b))
     chosen([a, b])
     on_a = Compilation(model, a)
     arrays = read_or_made_up(on_a, inputs, picture, seed)

@@ -4,6 +4,7 @@ import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, centred
 from nnapi_shim.drivers.reference.deadline import product, watched
+from nnapi_shim.drivers.reference.half import sums
 from nnapi_shim.drivers.reference.linear import with_bias
 from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc, windows
 from nnapi_shim.errors import op_failed
@@ -37,7 +38,7 @@ def _convolved(op: BoundOperation, image: Array, filter: Array) -> Array:
     """Sums of products, [batch, out_height, out_width, depth_out]."""
     depth_out, height, width, _ = filter.shape
     window = windows(op, image, height, width)
-    total = np.zeros((len(image), window.vertical.output, window.horizontal.output, depth_out))
+    total = sums((len(image), window.vertical.output, window.horizontal.output, depth_out))
     for i, j, outputs, inside in window.taps():
         total[outputs] += product(image[inside], filter[:, i, j].T)
     return total
@@ -52,7 +53,7 @@ def depthwise_conv_2d(op: BoundOperation) -> list[Array]:
     filter = centred(op.filter)
     _, height, width, depth_out = filter.shape
     window = windows(op, image, height, width)
-    total = np.zeros((len(image), window.vertical.output, window.horizontal.output, depth_out))
+    total = sums((len(image), window.vertical.output, window.horizontal.output, depth_out))
     for i, j, outputs, inside in window.taps():
         total[outputs] += np.repeat(image[inside], op.depth_multiplier, axis=3) * filter[0, i, j]
     return [from_nhwc(with_bias(op, total, op.filter), op.nchw)]
@@ -81,7 +82,7 @@ def transpose_conv_2d(op: BoundOperation) -> list[Array]:
             f"the output would be {out_height} x {out_width}, paddings {top}, {left}",
             "transpose-conv-2d.output-size",
         )
-    total = np.zeros((batch, out_height, out_width, depth_out))
+    total = sums((batch, out_height, out_width, depth_out))
     for i in range(height):
         for j in watched(range(width)):
             products = product(image, filter[:, i, j].T)

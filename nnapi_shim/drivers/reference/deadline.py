@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, times
+from nnapi_shim.drivers.reference.half import summed, sums_type
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
 
@@ -49,9 +50,14 @@ def watched(items: Iterable[T]) -> Iterator[T]:
 
 def product(left: Array, right: Array) -> Array:
     """The matrix product of float64 left and the matrix `right`; a large one is split by rows, with
-    deadline checks between the parts.
+    deadline checks between the parts. Sums have the type of this thread (half.py).
     """
     depth, columns = right.shape
+    kind = sums_type()
+    if kind == np.float16:
+        return summed(left, right, watched(range(depth)))
+    if kind != left.dtype and kind == np.float32:
+        left, right = left.astype(kind), right.astype(kind)
     rows = left.reshape(-1, depth)
     step = max(1, PRODUCTS // max(1, depth * columns))
     if len(rows) <= step:

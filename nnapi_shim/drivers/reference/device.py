@@ -1,5 +1,6 @@
 """IDevice of the reference device. numpy is imported when the first model is prepared."""
 
+from nnapi_shim.drivers.reference.precision import Precision
 from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
@@ -25,6 +26,10 @@ class ReferenceDevice:
     version = __version__
     type = DeviceType.CPU
     feature_level = RUNTIME_LEVEL
+
+    def __init__(self, precision: Precision | None = None) -> None:
+        """precision: how models compute with float16; None: as the specification says."""
+        self._precision = precision
 
     def getCapabilities(self) -> Capabilities:
         """Far slower than nnapi-cpu, for every type."""
@@ -59,7 +64,7 @@ class ReferenceDevice:
                 "device.needs-numpy",
             ) from None
         register(self.name, _stepper)
-        return ReferencePreparedModel(model)
+        return ReferencePreparedModel(model, self._precision)
 
     def wait(self) -> None:
         """It is always ready."""

@@ -7,6 +7,7 @@ import numpy as np
 from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated, times
 from nnapi_shim.drivers.reference.deadline import PRODUCTS, product
 from nnapi_shim.drivers.reference.fixed_point import scaled
+from nnapi_shim.drivers.reference.half import sums_type
 from nnapi_shim.drivers.reference.linear import with_bias
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -58,7 +59,8 @@ def batch_matmul(op: BoundOperation) -> list[Array]:
 def _products(lhs: Array, rhs: Array) -> Array:
     """The product lhs @ rhs, matrix by matrix: a large one of them is no single call of numpy."""
     batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
-    if prod(batch) * lhs.shape[-2] * lhs.shape[-1] * rhs.shape[-1] <= PRODUCTS:
+    is_small = prod(batch) * lhs.shape[-2] * lhs.shape[-1] * rhs.shape[-1] <= PRODUCTS
+    if is_small and sums_type() == np.float64:
         return times(lhs, rhs)
     lhs = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
     rhs = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:]))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim import address, vlog
-from nnapi_shim.drivers.reference.arrays import Array, check_dimensions, dtype_of
+from nnapi_shim.drivers.reference.arrays import Array, check_dimensions, dtype_of, is_float
 from nnapi_shim.drivers.reference.deadline import look, until
+from nnapi_shim.drivers.reference.half import stored, sums_of
+from nnapi_shim.drivers.reference.precision import Precision
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
@@ -33,9 +35,11 @@ _CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 class ReferencePreparedModel:
     """A model and its constants as arrays; constants in the program's memory are copied."""
 
-    def __init__(self, model: hal.Model) -> None:
-        self.main = Graph(model, model.main)
-        self.referenced = [Graph(model, graph) for graph in model.referenced]
+    def __init__(self, model: hal.Model, precision: Precision | None = None) -> None:
+        """precision: how it computes with float16; None: as the specification says."""
+        self.precision = precision
+        self.main = Graph(model, model.main, precision)
+        self.referenced = [Graph(model, graph, precision) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
         self._pools = model.pools  # keeps the memory of the constants mapped
 
@@ -56,7 +60,7 @@ class ReferencePreparedModel:
 class Graph:
     """A graph and its constants."""
 
-    def __init__(self, model: hal.Model, graph: hal.Subgraph) -> None:
+    def __init__(self, model: hal.Model, graph: hal.Subgraph, precision: Precision | None) -> None:
         self.subgraph = graph
         self.constants = {
             index: _constant(model, operand)
@@ -64,6 +68,11 @@ class Graph:
             if operand.lifetime
             in (OperandLifeTime.CONSTANT_COPY, OperandLifeTime.CONSTANT_REFERENCE)
         }
+        if precision is not None:
+            self.constants = {
+                index: stored(values, graph.operands[index].type, precision)
+                for index, values in self.constants.items()
+            }
 
 
 class ReferenceExecution:
@@ -106,6 +115,13 @@ class ReferenceExecution:
             ).copy()  # others may write to the memory between check and use
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
+        if self._model.precision is not None:
+            inputs = [
+                None
+                if value is None
+                else stored(value, operands[index].type, self._model.precision)
+                for index, value in zip(main.subgraph.input_indexes, inputs, strict=True)
+            ]
         run = GraphRun(self._model, main, inputs, self._loop_timeout_ns)
         for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
             run.operands[index].dimensions = argument.dimensions
@@ -216,7 +232,7 @@ class GraphRun:
         try:
             # Overflow, division by zero and NaN are results, not warnings.
             with np.errstate(all="ignore"):
-                arrays = formula(declaration.type)(op)
+                arrays = self._computed(op, item)
         except NnapiError as error:
             if misfit is None or misfit.code != error.code:
                 raise
@@ -225,6 +241,18 @@ class GraphRun:
             outputs, op.match.output_names, arrays, parameters, strict=True
         ):
             _store(operand, name, array, scale, zero_point)
+
+    def _computed(self, op: BoundOperation, item: hal.Operation) -> Sequence[Array]:
+        """The results of the formula, in the precision of the model."""
+        compute, precision = formula(op.match.operation.type), self._model.precision
+        if precision is None or not precision.computes(item, self._depth):
+            return compute(op)
+        with sums_of(precision if is_float(op.outputs[0]) else None):
+            arrays = compute(op)
+        return [
+            stored(array, operand.type, precision)
+            for operand, array in zip(op.outputs, arrays, strict=True)
+        ]
 
     def _input(self, index: int, is_value: bool) -> Any:
         """What the name of an input is bound to: an operand, a Python value, None if omitted."""
