@@ -43,8 +43,8 @@ def sums(shape: Sequence[int]) -> Array:
 
 
 def summed(left: Array, right: Array, order: Iterable[int]) -> Array:
-    """The product of matrices with sums in float16: each product is added with one rounding, in this
-    order.
+    """The product of matrices with sums in float16: products are added in this order, each with one
+    rounding.
     """
     total = np.zeros((*left.shape[:-1], right.shape[1]), np.float16)
     for k in order:
