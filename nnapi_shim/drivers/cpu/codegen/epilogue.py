@@ -51,7 +51,8 @@ class _Constants(NamedTuple):
 class Epilogue:
     """Finishes the sums of a micro-kernel.
 
-    args: its arguments. low, high: bounds of the outputs. adds: whether there may be an addend.
+    args: its arguments. low, high: bounds of the outputs. adds: whether there may be an addend of
+    floats, or is one of bytes.
     widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
@@ -169,17 +170,9 @@ class Epilogue:
 
     def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
         """The same from int32 sums to bytes."""
-        corrected = self._corrected(totals)
-        if not self.adds:
-            self._store_bytes(corrected, False)
-            return
-        with self.builder.if_else(self._is_added(), likely=False) as (then, otherwise):
-            with then:
-                self._store_bytes(corrected, True)
-            with otherwise:
-                self._store_bytes(corrected, False)
+        self._store_bytes(self._corrected(totals))
 
-    def _store_bytes(self, totals: Sequence[Sequence[Any]], is_added: bool) -> None:
+    def _store_bytes(self, totals: Sequence[Sequence[Any]]) -> None:
         """Requantize and store as many rows at a time as fill a vector of bytes.
 
         Where a lane needs exact recomputation, all rows are checked again at the end. Until then
@@ -195,9 +188,9 @@ class Epilogue:
                 address = long(4 * (m * width + j * lanes))
                 builder.store_to(total, builder.add(spilled, address), 4)
 
-        constants = self._constants(is_added)
+        constants = self._constants()
         fits_registers = (
-            not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
+            not self.adds and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         )
         confidence = None
         together = max(1, BYTE_VECTORS // self.vectors)
@@ -219,12 +212,12 @@ class Epilogue:
             if fits_registers:
                 for m in range(self.rows):
                     spill(m)
-            self._recompute_exact(spilled, is_added)
+            self._recompute_exact(spilled)
 
-    def _recompute_exact(self, spilled: Any, is_added: bool) -> None:
+    def _recompute_exact(self, spilled: Any) -> None:
         """Recompute and store the rows that need it, from sums in memory."""
         builder, args = self.builder, self.args
-        constants = self._constants(is_added)  # loaded again, to keep registers free until here
+        constants = self._constants()  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
         with builder.each(args["rows"]) as m:
             address = builder.add(spilled, builder.mul(m, long(row_bytes)))
@@ -242,14 +235,14 @@ class Epilogue:
                 value = to_bytes(builder, self._loaded(address), last)
                 self._store_row(value, m)
 
-    def _constants(self, is_added: bool) -> _Constants:
+    def _constants(self) -> _Constants:
         """The constants of the requantization, loaded from memory."""
         builder, args, lanes = self.builder, self.args, self.lanes
         width = self.vectors * lanes
         table = builder.add(args["panel"], long(4 * width))
         columns = ColumnConstants(builder, table, long(width), long(0), self.vectors, lanes)
         addition, low, high = None, self.low, self.high
-        if is_added:
+        if self.adds:
             ends = (builder.fptosi(x, WORD) for x in (low, high))
             addition = AdditionConstants(builder, args["addition"], next(ends), next(ends), lanes)
             low, high = addition.limits

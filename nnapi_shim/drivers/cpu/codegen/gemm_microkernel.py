@@ -281,7 +281,6 @@ def tile(
     about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
     vector of half the size where that is enough, and the words are not many.
     """
-    names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
     words = [types.int64] * (len(ARGUMENTS) + len(ADDEND_ARGUMENTS) * (adds is not None))
 
     @emits(types.void(*words, types.float32, types.float32))
@@ -303,22 +302,36 @@ def tile(
                         few = builder.icmp_signed("<=", columns, half_of(vectors))
                         with builder.if_else(few) as (half, whole):
                             with half:
-                                call(builder, arguments, vectors, False, halves)
+                                call(builder, arguments, vectors, False, half=halves)
                             with whole:
                                 call(builder, arguments, vectors, False)
 
     def call_integers(builder: Any, arguments: Any, vectors: int) -> None:
+        # With both epilogues in one function the compiler would compute what they have in common
+        # before both of them, for more sums than there are registers.
+        if not adds:
+            call_flipped(builder, arguments, vectors, False)
+            return
+        addend = arguments[len(ARGUMENTS)]
+        is_added = builder.icmp_signed("!=", addend, long(0))
+        with builder.if_else(is_added, likely=False) as (then, otherwise):
+            with then:
+                call_flipped(builder, arguments, vectors, True)
+            with otherwise:
+                call_flipped(builder, arguments, vectors, False)
+
+    def call_flipped(builder: Any, arguments: Any, vectors: int, adding: bool) -> None:
         # Where a vector of words is xor-ed, that takes a tenth of the time of its products; words
         # that are xor-ed with an operand in memory cost nothing.
         if tiling.words == 1 or scheme.plain is None:
-            call(builder, arguments, vectors, False)
+            call(builder, arguments, vectors, False, adding)
             return
         flip = builder.load_from(arguments[ARGUMENTS.index("flip")], WORD, 4)
         with builder.if_else(builder.icmp_signed("==", flip, WORD(0))) as (plain, flipped):
             with plain:
-                call(builder, arguments, vectors, False, used=scheme.plain)
+                call(builder, arguments, vectors, False, adding, used=scheme.plain)
             with flipped:
-                call(builder, arguments, vectors, False)
+                call(builder, arguments, vectors, False, adding)
 
     def has_many(builder: Any, arguments: Any) -> Any:
         taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
@@ -332,15 +345,17 @@ def tile(
         arguments: Any,
         vectors: int,
         in_blocks: bool,
+        adding: bool = bool(adds),
         half: bool = False,
         used: MacScheme = scheme,
     ) -> None:
         name = f"nnk_tile_{used.name}_{rows}x{vectors}x{tiling.lanes}"
-        name += "_blocks" * in_blocks + "_adding" * bool(adds) + "_half" * half
+        name += "_blocks" * in_blocks + "_adding" * adding + "_half" * half
+        names = ARGUMENTS + ADDEND_ARGUMENTS * adding
         kinds = [LONG] * len(names) + [FLOAT] * 2
         fn, is_new = builder.outlined(name, kinds)
         if is_new:
-            tile = _Tile(fn, tiling, used, rows, vectors, chains, in_blocks, bool(adds), half)
+            tile = _Tile(fn, tiling, used, rows, vectors, chains, in_blocks, adding, half)
             tile.write()
         builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 
