@@ -81,7 +81,7 @@ def test_random_convolutions(steps: list[list[str]]) -> None:
         ]
         image = tuple(int(n) for n in rng.integers((1, 6, 6), (3, 17, 17)))
         image = (*image, 16 * int(rng.integers(1, 4)))
-        columns = 8 * int(rng.integers(1, 8))
+        columns = 8 * int(rng.integers(2, 9))
         weights = of_range(kinds[1], (columns, 3, 3, image[3]), rng)
         options: dict[str, Any] = {
             "padding": ["SAME", "VALID", (1, 2, 0, 1)][number % 3],
@@ -114,7 +114,7 @@ def test_the_largest_sums(
 ) -> None:
     """4 times the sum of 9 * depth products of 255 and 255 has to fit int32."""
     image = (1, 8, 8, depth)
-    weights = np.full((8, 3, 3, depth), 255, np.uint8)
+    weights = np.full((16, 3, 3, depth), 255, np.uint8)
     model = convolved(image, weights, (U8, U8), zeros, padding="SAME", scale=2.0**22)
     rng = np.random.default_rng(3)
     check(model, U8, image, rng)
@@ -126,12 +126,25 @@ def test_filters_that_are_computed(steps: list[list[str]]) -> None:
     rng = np.random.default_rng(4)
     model = Model()
     x = model.input(S8, [1, 8, 8, 16], 1.0, 4)
-    filter = model.input(S8, [16, 3, 3, 16], 1.0, -7)
-    bias = model.constant(np.arange(16, dtype=np.int32), "TENSOR_INT32", 1.0)
+    filter = model.input(S8, [32, 3, 3, 16], 1.0, -7)
+    bias = model.constant(np.arange(32, dtype=np.int32), "TENSOR_INT32", 1.0)
     model.outputs(model.conv_2d(x, filter, bias, padding="SAME", scale=900.0))
     model.finish()
     ours, reference = model.compile("nnapi-cpu"), model.compile("nnapi-reference")
     for _ in range(3):
-        arrays = of_range(S8, (1, 8, 8, 16), rng), of_range(S8, (16, 3, 3, 16), rng)
+        arrays = of_range(S8, (1, 8, 8, 16), rng), of_range(S8, (32, 3, 3, 16), rng)
         np.testing.assert_array_equal(ours.run(*arrays), reference.run(*arrays))
     assert len(steps) == 1
+
+
+@pytest.mark.parametrize(("depth", "columns", "acts"), [(16, 16, False), (16, 64, True)])
+def test_few_channels_are_multiplied_directly(
+    depth: int, columns: int, acts: bool, steps: list[list[str]]
+) -> None:
+    """Their transforms would take longer than the products that they save."""
+    rng, lanes = np.random.default_rng(5), tiling().lanes
+    depth, columns = depth * lanes // 8, columns * lanes // 8
+    image = (1, 8, 8, depth)
+    weights = of_range(S8, (columns, 3, 3, depth), rng)
+    check(convolved(image, weights, (S8, S8), (-5, 3), scale=900.0, padding="SAME"), S8, image, rng)
+    assert bool(steps) == acts

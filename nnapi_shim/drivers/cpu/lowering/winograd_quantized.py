@@ -42,12 +42,21 @@ PACK_WINOGRAD_Q8 = record(
 BYTES = Elements(1, 2)
 
 
+WORTH = 1.25
+"""Products per transformed element, in vectors, below which bytes are multiplied directly in less
+time: the transforms of inputs take time by depth, those of outputs by columns.
+"""
+
+
 def pays_quantized(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
     """Whether a convolution is a large enough 3x3 convolution of bytes, whose sums fit."""
     if not conv.product.quantized or tiling.group != 2:
         return False
+    depth, columns = conv.window.in_depth, conv.filter.dimensions[0]
+    if depth * columns <= WORTH * tiling.lanes * (depth + columns):
+        return False
     input, filter = (_largest(signed_zero(x)[1]) for x in (conv.product.input, conv.filter))
-    largest = 4 * 9 * conv.window.in_depth * input * filter
+    largest = 4 * 9 * depth * input * filter
     return largest < 1 << 31 and fits(conv, tiling, 2 * tiling.lanes)
 
 
