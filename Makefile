@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -165,6 +165,15 @@ bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PAR
 bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=, TIER=
 	@[ -z "$(TIER)" ] || CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIER)
 	$(if $(TIER),TIER=$(TIER)) $(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
+
+# Ten models, ours as a C program and in Python; ROUNDS=, PEERS= choose.
+bench-memory: library best-kernels $(VENV)-bench/ready ## peak memory of ten models next to LiteRT, ONNX Runtime and OpenVINO; ROUNDS=, PEERS=
+	$(VENV)-bench/bin/python -m tests.bench.suite.memory
+
+# 60 to 110 million weights each, then 2.4 GB in a file: half an hour, 8 GB of memory. PARTS="time compiling mapped",
+# MODELS=, THREADS=, ROUNDS=, PEERS= choose.
+bench-large: library best-kernels $(VENV)-bench/ready ## large networks next to peers, and weights of 2.4 GB; PARTS=, MODELS=, THREADS=, ROUNDS=, PEERS=
+	$(VENV)-bench/bin/python -m tests.bench.suite.large $(PARTS)
 
 bench-operations: all $(VENV)/ready-test ## every operation and type; OPERATIONS= chooses
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)

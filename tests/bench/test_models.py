@@ -8,7 +8,13 @@ import pytest
 from tests.bench import models
 from tests.bench.models.network import Network, random_inputs
 
-SIZES = {"inception_v3": 75, "ssd_mobilenet_v1": 64, "lstm": 3, "bert_tiny": 6, "conformer": 12}
+SIZES = {
+    "inception_v3": 75,
+    "ssd_mobilenet_v1": 64,
+    "lstm": 3,
+    "conformer": 12,
+    **dict.fromkeys(("bert_tiny", "bert_base", "transformer_100m"), 6),
+}
 """Of pictures and sequences, where 32 is not what takes least."""
 WIDTH = 1 / 8
 
@@ -30,7 +36,7 @@ def test_parameters(name, parameters, monkeypatch) -> None:
     assert result.parameters + result.normalised == parameters
 
 
-@pytest.mark.parametrize("name", models.NAMES)
+@pytest.mark.parametrize("name", [*models.NAMES, *models.LARGE])
 def test_float_agrees_with_the_reference(name) -> None:
     _, model = small(name)
     inputs = random_inputs(model, np.random.default_rng(1))

@@ -21,7 +21,10 @@ NAMES = (
 )
 """Each is a module of this folder; `build` makes it, PARAMETERS is how many it is said to have."""
 
-FLOAT_ONLY = ("lstm",)
+LARGE = ("resnet152", "bert_base", "transformer_100m", "unet")
+"""The same, for `make bench-large`."""
+
+FLOAT_ONLY = ("lstm", *LARGE)
 
 
 def network(name: str, size: int | None = None, width: float = 1.0) -> tuple[Network, Model]:

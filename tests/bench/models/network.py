@@ -105,6 +105,17 @@ class Network:
             )
         )  # fmt: skip
 
+    def doubled(self, x: Operand, channels: int) -> Operand:
+        """A picture of twice the height and width, by a transposed convolution of 2x2."""
+        channels = self.scaled(channels)
+        filter, bias = self._weights(x, (channels, 2, 2, x.dimensions[-1]), 0, "NONE")
+        _, height, width, _ = x.dimensions
+        shape = (1, 2 * height, 2 * width, channels)
+        made = self.model.transpose_conv_2d(
+            x, filter, bias, False, padding="VALID", stride=2, output_shape=shape, **self._next()
+        )
+        return self._made(made)
+
     def classes(self, x: Operand, count: int, gain: float = 4.0) -> Operand:
         """The head of a classifier, which is rather sure of itself."""
         return self.softmax(self.dense(x, count, gain=gain))

@@ -55,7 +55,7 @@ def _earlier(files: list[Path]) -> dict[str, Any]:
     return {**together, "models": list(models.values())}
 
 
-def _numbers(name: str, usual: str) -> list[int]:
+def numbers(name: str, usual: str) -> list[int]:
     """Those of a setting, with commas; ends the program where some is none from 1 on."""
     parts = (os.environ.get(name) or usual).split(",")
     if all(part.strip().isdecimal() and int(part) > 0 for part in parts):
@@ -64,7 +64,7 @@ def _numbers(name: str, usual: str) -> list[int]:
 
 
 def _measured(target: Path | None) -> dict[str, Any]:
-    threads, (rounds, *others) = _numbers("THREADS", "1,2"), _numbers("ROUNDS", "9")
+    threads, (rounds, *others) = numbers("THREADS", "1,2"), numbers("ROUNDS", "9")
     if others:
         sys.exit(f"bench-models: ROUNDS is {os.environ['ROUNDS']!r}; it is one number")
     if not TRAINED.exists():
@@ -75,7 +75,7 @@ def _measured(target: Path | None) -> dict[str, Any]:
         sys.exit(f"bench-models: no model has {' or '.join(expected)} in its name: {names()}")
     limit = tier.wanted()
     variables = tier.environment(limit)
-    runtimes = tier.held_runtimes([OURS, *_peers()], variables)
+    runtimes = tier.held_runtimes([OURS, *peers()], variables)
     about = machine.about(runtimes, limit)
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
     began = time.monotonic()
@@ -98,7 +98,7 @@ def _measured(target: Path | None) -> dict[str, Any]:
     return content
 
 
-def _peers() -> list[str]:
+def peers() -> list[str]:
     """Those that are installed, of those that are wanted."""
     result = []
     for name in (os.environ.get("PEERS") or ",".join(RUNTIMES)).split(","):

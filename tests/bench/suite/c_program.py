@@ -1,5 +1,5 @@
-"""A C program from its start to the first result: MobileNet v2 of the trained models, written as
-source by `Model.save` and compiled with it, in an empty environment.
+"""A C program from its start to the first result of a trained model, by default MobileNet v2, which
+`Model.save` has written as source, in an empty environment.
 """
 
 import subprocess
@@ -38,18 +38,23 @@ class Start:
         return 1.5 * self.needed + OTHER
 
 
-def start(rounds: int) -> Start | None:
-    """Start it so many times; None where the model or a compiler is not there."""
-    if not (TRAINED / f"{MODEL}.tflite").exists():
+def start(rounds: int, name: str = MODEL) -> Start | None:
+    """Start that of a trained model so many times; None where the model or a compiler is not
+    there.
+    """
+    if not (TRAINED / f"{name}.tflite").exists():
         return None
-    model = nnapi_shim.load(TRAINED / f"{MODEL}.tflite")
+    model = nnapi_shim.load(TRAINED / f"{name}.tflite")
     try:
         program = _compiled(model)
     except OSError:
         return None
-    with np.load(TRAINED / f"{MODEL}.npz") as cases:
-        cases["in0_0"].tofile(MADE / "input.bin")
-    actual = [_once([str(program), str(MADE / "input.bin")]) for _ in range(rounds)]
+    files = []
+    with np.load(TRAINED / f"{name}.npz") as cases:
+        for at in range(sum(key.startswith("in0_") for key in cases.files)):
+            files.append(str(MADE / f"input_{at}.bin"))
+            cases[f"in0_{at}"].tofile(files[-1])
+    actual = [_once([str(program), *files]) for _ in range(rounds)]
     wall, cpu, peak = (min(values) for values in zip(*actual, strict=True))
     return Start(wall, cpu, int(peak), _needed(model.graph))
 
