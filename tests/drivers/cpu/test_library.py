@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS, platform_machine
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary, allowed_tiers, library_name
 from nnapi_shim.errors import NnapiError
@@ -94,6 +96,30 @@ def test_nothing_runs_of_a_library_of_another_version(folder, monkeypatch):
         )
     assert not KernelLibrary().identity.count(" ")  # that of no file
     assert not (folder / "ran").exists()
+
+
+def test_tiers_of_the_processor():
+    """All are of this architecture, best first; the first one is what C programs are told."""
+    tiers = library.processor_tiers()
+    assert tiers == [tier for tier in NATIVE_TIERS if tier in tiers]
+    best = library.c_function("nnapi_shim_getProcessorTier", "const char *(*)(void)")
+    assert address.text(best()).decode() == tiers[0]
+
+
+@pytest.mark.skipif(platform_machine() != "x86_64", reason="tiers are those of x86-64")
+@pytest.mark.parametrize(
+    ("limit", "allowed"),
+    [
+        ("", ["v4", "v3", "v2"]),
+        ("v3vnni", ["v3", "v2"]),  # as on AVX-512 without AVX-VNNI: the best tier below it
+        ("v3", ["v3", "v2"]),
+        ("portable", ["portable"]),
+    ],
+)
+def test_a_limit_that_the_processor_lacks(monkeypatch, limit, allowed):
+    monkeypatch.setattr(library, "processor_tiers", lambda: ["v4", "v3", "v2"])
+    monkeypatch.setenv("NNAPI_SHIM_TIER", limit)
+    assert allowed_tiers() == allowed
 
 
 @pytest.mark.parametrize("tier", ["bogus", "v5", "V3", "generic"])

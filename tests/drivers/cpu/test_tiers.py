@@ -2,7 +2,8 @@
 
 The built kernels of AVX-VNNI run on any processor with AVX2 (tests/tier_v3vnni). Those of AVX-512
 are compiled with its dot product instructions emulated: the tiles, panels and tails are those of
-the tier, 512-bit vectors become pairs of 256 bits.
+the tier, 512-bit vectors become pairs of 256 bits. Only kernels whose geometry is that of the tier
+are compiled, which takes most of the time; copies and the like are those of the processor's tier.
 """
 
 import os
@@ -25,12 +26,24 @@ pytestmark = [
     pytest.mark.skipif(platform_machine() != "x86_64", reason="tiers are those of x86-64"),
 ]
 
+WITH_GEOMETRY = ("depthwise", "depthwise_quantized", "gemm", "matmul", "packing", "winograd")
+"""Families of kernels that depend on the geometry of a tier."""
 RUN_TESTS = """
 import sys, pytest
 from nnapi_shim.drivers.cpu.program import library
-library.current().tier = sys.argv[1]
+tier, *sys.argv = sys.argv[1:]
+kernels = library.current()
+kernels.tier = tier
+if families := sys.argv.pop(0):
+    from nnapi_shim.drivers.cpu.kernels import load
+    from nnapi_shim.drivers.cpu.toolchain.jit import compile_kernel
+    from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS
+    for family in families.split(","):
+        load(family)
+    compiled, built = {*KERNELS}, kernels._find
+    kernels._find = lambda name: compile_kernel(name, tier) if name in compiled else built(name)
 options = "-q", "-x", "-p", "no:cacheprovider", "-p", "no:faulthandler"
-sys.exit(pytest.main([*options, *sys.argv[2:]]))
+sys.exit(pytest.main([*options, *sys.argv]))
 """
 PRINT_CODE = """
 import sys
@@ -61,7 +74,7 @@ def python(code: str, *arguments: str, **environment: str) -> str:
 def test_kernels_of_tier(tier: str, tmp_path: Path) -> None:
     parts: tuple[str, ...] = ("convolution", "matmul", "byte_pairs", "shifted_words")
     parts += ("winograd_quantized",)
-    some: list[str] = []
+    some, families = list[str](), ""
     environment = {"NNAPI_SHIM_TIER": tier}
     if tier == emulation.TIER and emulation.NEEDED in processor_tiers():
         parts, environment = ("convolution", "matmul"), emulation.environment(tmp_path)
@@ -70,13 +83,10 @@ def test_kernels_of_tier(tier: str, tmp_path: Path) -> None:
         some = ["-k", "test_activation or nchw or saturating or furthest"]
     elif tier not in processor_tiers():
         # None is built that would run here.
-        environment = {
-            "NNAPI_SHIM_KERNELS": "/nonexistent",
-            "NNAPI_SHIM_BUILD_TIER": tier,
-            "NNAPI_SHIM_BUILD_EMULATE": "1",
-        }
+        environment = {"NNAPI_SHIM_BUILD_TIER": tier, "NNAPI_SHIM_BUILD_EMULATE": "1"}
+        families = ",".join(WITH_GEOMETRY)
     files = [str(HERE / f"test_{part}.py") for part in parts]
-    assert " passed" in python(RUN_TESTS, tier, *some, *files, **environment)
+    assert " passed" in python(RUN_TESTS, tier, families, *some, *files, **environment)
 
 
 INNER_LOOPS = {
