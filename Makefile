@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -277,6 +277,11 @@ fuzz-tflite: all $(VENV)/ready-test ## damaged .tflite files; SECONDS_OF_FILES=
 MINUTES ?= 30
 soak: all $(VENV)/ready-test ## everything that searches at random, for MINUTES=
 	$(PY) -m tests.soak --minutes $(MINUTES) $(SOAK)
+
+# 1,000 sweeps, each of which runs a program several times: ten minutes of processor time.
+SWEEPS ?= 1000
+check-sweeps: library best-kernels $(VENV)/ready-test ## sweeps give the same reports again and again; SWEEPS=
+	$(PY) -m tests.phones.sweeps --sweeps $(SWEEPS)
 
 # Where the processor lacks AVX-VNNI, its instructions are emulated one by one.
 check-v3vnni: all $(VENV)/ready-test ## all vectors on AVX-VNNI kernels, emulated where the processor lacks it

@@ -22,6 +22,7 @@ class ProfiledDevice:
         self.version = described.version
         self.type = described.type
         self.feature_level = feature_level(described.level)
+        self.memory_domains = described.memory_domains
         self._described = described
         self._computing: IDevice = next(
             entry.load() for entry in built_in_devices() if entry.name == described.computed_by

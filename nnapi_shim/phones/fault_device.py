@@ -56,6 +56,7 @@ class FaultyDevice:
         self.version = device.version
         self.type = device.type
         self.feature_level = device.feature_level
+        self.memory_domains = getattr(device, "memory_domains", True)
         self._device = device
         self._injector = injector
 

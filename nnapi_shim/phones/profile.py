@@ -46,6 +46,7 @@ class DeviceProfile(NamedTuple):
 
     level: its feature level, 1 to 8. computed_by: the device of this library that computes.
     float16: how it computes relaxed models, and those with float16; None: as computed_by.
+    memory_domains: whether it allocates memory for ANeuralNetworksMemory_createFromDesc.
     """
 
     name: str
@@ -58,6 +59,7 @@ class DeviceProfile(NamedTuple):
     delays: Delays
     rules: tuple[Rule, ...]
     float16: Precision | None = None
+    memory_domains: bool = True
 
 
 class Profile(NamedTuple):

@@ -22,6 +22,8 @@ _OPERATIONS = [it.name for it in OperationType if it is not OperationType.OEM_OP
 _TENSORS = [it.name for it in OperandType if it.name.startswith("TENSOR_") and "OEM" not in it.name]
 _FIGURES = ("default", "relaxedFloat32", "relaxedFloat32Scalar", "if", "while")
 """Figures besides those of operand types."""
+_DOMAINS = 4
+"""The first feature level whose devices allocate memory."""
 _HABITS = {
     "sums": ("float32", "float16"),
     "rounding": ("nearest", "zero"),
@@ -135,6 +137,12 @@ def _device(data: Any, where: str, highest: int, problems: list[NnapiError]) -> 
     figures = _capabilities(fields.take("performance", "an object", {}), fields)
     caching = fields.take("caching", "true or false", False)
     delays = _delays(fields.take("delays", "an object", {}), fields)
+    has_domains = fields.take("memoryDomains", "true or false", level >= _DOMAINS)
+    if has_domains and level < _DOMAINS:
+        message = (
+            f"is true; devices have them from feature level {_DOMAINS} on, this one has {level}"
+        )
+        fields.refuse(bad_data(message, "profile.memory-domains"), "memoryDomains")
     half = fields.take("float16", "an object", None)
     float16 = None if half is None else _float16(half, fields)
     listed = fields.take("operations", "a list", [])
@@ -144,7 +152,17 @@ def _device(data: Any, where: str, highest: int, problems: list[NnapiError]) -> 
     ]
     fields.end()
     return DeviceProfile(
-        name, version, kind, level, computed_by, figures, caching, delays, tuple(rules), float16
+        name,
+        version,
+        kind,
+        level,
+        computed_by,
+        figures,
+        caching,
+        delays,
+        tuple(rules),
+        float16,
+        has_domains,
     )
 
 

@@ -111,7 +111,8 @@ class MemoryDesc:
         """A memory for these roles. Any number may be made, and they outlive the descriptor.
 
         Raises BAD_STATE before finish; OP_FAILED if dimensions are unknown, or if no single device
-        of those that the program named has all the roles.
+        of those that the program named has all the roles, or if that allocates no memory (the
+        attribute memory_domains of devices of phone profiles).
         """
         if not self.finished:
             raise bad_state(
@@ -133,6 +134,12 @@ class MemoryDesc:
                 "the roles are on different devices; their compilations were created for named "
                 "devices, so that no other memory may take the place of a device's",
                 "memory-desc.several-devices",
+            )
+        if self._explicit and not getattr(self._devices[0], "memory_domains", True):
+            raise op_failed(
+                f"{self._devices[0].name} allocates no memory; the compilation was created for "
+                "named devices, so that no other memory may take its place",
+                "memory-desc.no-domains",
             )
         return DeviceMemory(frozenset(self._roles), operand)
 

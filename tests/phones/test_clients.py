@@ -1,6 +1,7 @@
 """Programs that choose by version and device run under profiles."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nnapi_shim import settings
-from nnapi_shim.hal.levels import ANDROID, FUNCTION_LEVELS
+from nnapi_shim.hal.levels import ANDROID, API_LEVELS, FUNCTION_LEVELS
 from nnapi_shim.phones.files import read, shipped
 from nnapi_shim.tools.phone_library import folder_for
 from tests.phones.conftest import HERE, LIBRARIES, ROOT, on_phone
@@ -30,6 +31,34 @@ def specified() -> dict[str, int]:
 @pytest.mark.skipif(not SPECIFICATION.exists(), reason="the specification is not there")
 def test_levels_are_those_of_the_specification() -> None:
     assert specified() == FUNCTION_LEVELS
+
+
+NDK = ROOT.parent / "shared" / "spec" / "ndk-reference.txt"
+
+
+@pytest.mark.skipif(not NDK.exists(), reason="the NDK reference is not there")
+def test_levels_are_those_of_the_ndk_reference() -> None:
+    """What the published reference of the NDK says of each function."""
+    said: dict[str, int] = {}
+    name = ""
+    for line in NDK.read_text().splitlines():
+        if line.startswith("Declared in "):
+            name = ""
+        found = re.match(r"(?:int|void|int64_t|uint64_t) (ANeuralNetworks\w+)\($", line)
+        name = found[1] if found else name
+        level = re.match(r"Available since NNAPI feature level (\d)\.", line)
+        if level and name:
+            said[name] = API_LEVELS[int(level[1])]
+    assert len(said) > 60
+    assert {it: FUNCTION_LEVELS[it] for it in said} == said
+
+
+def test_the_table_of_the_page() -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    for version, it in ANDROID.items():
+        count = sum(level <= it.api_level for level in FUNCTION_LEVELS.values())
+        levels = f"{it.api_level} | {it.feature_level}"
+        assert f"| {version} | {levels} | {count} |" in page
 
 
 def test_there_is_a_profile_for_each_version() -> None:

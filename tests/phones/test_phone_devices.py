@@ -18,9 +18,10 @@ from nnapi_shim.phones.files import read
 from nnapi_shim.recording.reading import read as read_capture
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.execution import Execution
+from nnapi_shim.runtime.memory_desc import MemoryDesc
 from nnapi_shim.tools.profiles import new_profile
 from tests.phones.conftest import LIBRARIES, ROOT
-from tests.phones.test_profile_files import of_device
+from tests.phones.test_profile_files import of_device, written
 from tests.waiting import HANGS_S
 
 
@@ -136,6 +137,24 @@ def test_caching(tmp_path: Path, caching: bool) -> None:
     handles = CacheHandles(str(folder), bytes(32))
     it.prepareModel(model, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles)
     assert bool(list(folder.iterdir())) is caching
+
+
+@pytest.mark.parametrize(("domains", "explicit"), [(True, True), (False, True), (False, False)])
+def test_memory_domains(tmp_path: Path, domains: bool, explicit: bool) -> None:
+    fields = {"featureLevel": 4, "memoryDomains": domains, "operations": [{"names": ["ADD"]}]}
+    it = ProfiledDevice(read(written(tmp_path, {"android": "11"}, fields)).devices[0])
+    compilation = Compilation(sum_of("TENSOR_FLOAT32", [2]).runtime, [it])
+    compilation.finish()
+    compilation.explicit = explicit
+    desc = MemoryDesc()
+    desc.add_role(compilation, "input", 0, 1.0)
+    desc.finish()
+    if domains or not explicit:
+        desc.create_memory()
+        return
+    with pytest.raises(NnapiError, match="OP_FAILED: npu allocates no memory") as caught:
+        desc.create_memory()
+    assert caught.value.rule == "memory-desc.no-domains"
 
 
 # The runtime

@@ -120,22 +120,3 @@ def test_the_tests_of_the_page(project: Path) -> None:
     outcome = run(project, conftest=conftest, test_program=tests)
     assert outcome.returncode == 0, outcome.stdout
     assert len(ids(outcome)) == 4
-
-
-def test_the_project_of_the_page(project: Path) -> None:
-    (text,) = blocks("cmake")
-    (project / "CMakeLists.txt").write_text(text)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    command = "cmake -S . -B out > log && cmake --build out > log && ctest --test-dir out"
-    outcome = subprocess.run(
-        ["sh", "-c", command],
-        cwd=project,
-        env=dict(os.environ) | {"PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-        check=False,
-    )
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    assert "100% tests passed" in outcome.stdout
-    assert "android-11-npu" in outcome.stdout

@@ -89,6 +89,11 @@ WRONG_DEVICES = [
     ({"performance": {"default": [1]}}, "it must be two numbers above 0", "profile.type"),
     ({"performance": {"default": [0, 1]}}, "it must be two numbers above 0", "profile.type"),
     ({"performance": {"TENSOR": [1, 1]}}, "performance.TENSOR: is no field", "profile.unknown"),
+    (
+        {"memoryDomains": True},
+        "devices have them from feature level 4 on",
+        "profile.memory-domains",
+    ),
     ({"delays": {"runUs": -1}}, "is -1; it must be at least 0", "profile.delay"),
     ({"operations": ["ADD"]}, "operations[0]: 'ADD' is no object", "profile.type"),
     ({"operations": [{"names": ["AD"]}]}, "is 'AD'; allowed are ", "profile.unknown-name"),
