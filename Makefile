@@ -23,7 +23,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -177,6 +177,10 @@ bench-large: library best-kernels $(VENV)-bench/ready ## large networks next to 
 
 bench-operations: all $(VENV)/ready-test ## every operation and type; OPERATIONS= chooses
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
+
+# The part of the machine's limit that each class of operations reaches, on one thread. MODELS= are names.
+bench-roofline: library best-kernels $(VENV)/ready-test ## operations of the benchmark's models next to the machine's limits; MODELS=
+	NNAPI_SHIM_THREADS=1 $(PY) -m tests.bench.roofline $(MODELS)
 
 # Microseconds of the processor for each operation of a model of 10,000, of each kind and type.
 bench-compiling: all $(VENV)/ready-test ## processor time of compiling per operation; OPERATIONS= chooses
