@@ -6,6 +6,7 @@ reach.
 An operation takes at least the time of its multiply-adds at the rate of the tier's instructions,
 and at least that of reading and writing each of its tensors once, at the speed of a copy of as many
 bytes; the larger is its limit. `limits.c` measures both on one thread, in turns with the models.
+All times are those of the processor, which other programs disturb less.
 The part is the sum of the limits of all operations of a class, divided by the sum of their times:
 operations that take long count most. More than 1 is possible where an algorithm needs fewer
 multiplications (Winograd's), or where a tensor is in a smaller cache than its size says.
@@ -14,6 +15,7 @@ multiplications (Winograd's), or where a tensor is in a smaller cache than its s
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import NamedTuple
 
 import nnapi_shim
 from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.run import stepping
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations import family
 from nnapi_shim.tools.observed_run import seconds_of, steps_of
@@ -125,6 +128,7 @@ def main(chosen: Sequence[str]) -> None:
     known = names()
     if unknown := [name for name in chosen if name not in known]:
         sys.exit(f"bench-roofline: {unknown[0]} is none of {', '.join(known)}")
+    stepping.monotonic_ns = time.thread_time_ns  # of steps
     tier = library.current().tier
     sums: dict[str, Sums] = defaultdict(Sums)
     with tempfile.TemporaryDirectory() as folder:
