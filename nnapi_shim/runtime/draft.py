@@ -10,13 +10,17 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hints import Any
 from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
-from nnapi_shim.runtime import extension, program_constants
+from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
 _OWN_MAPPING = 1 << 16
 """Values of fewer bytes are in the heap; malloc maps blocks from 128 kB on."""
 
+_WORTH_A_PLACE = 1 << 12
+"""Values of more bytes are read where they are, if they stay there (program_constants.py); smaller
+ones may be part of a cache's key.
+"""
 _VALUE_ALIGNMENT = 64
 _IDENTIFY = "ANeuralNetworksModel_identifyInputsAndOutputs"
 _WRITTEN = (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
@@ -276,7 +280,9 @@ def _lifetime_and_value(operand: DraftOperand) -> tuple[OperandLifeTime, Any]:
     value = operand.value
     if operand.lifetime is L.CONSTANT_COPY and isinstance(value, tuple):
         where, length = value
-        if length > program_constants.WORTH and operand.type not in SCALARS:
+        if length > _WORTH_A_PLACE and operand.type not in SCALARS:
+            from nnapi_shim.runtime import program_constants
+
             region = program_constants.segment_of(where, length)
             if region is not None:
                 return L.CONSTANT_REFERENCE, (*region, length)

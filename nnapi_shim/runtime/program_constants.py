@@ -15,9 +15,6 @@ from nnapi_shim import address
 from nnapi_shim.hal.types import Pool
 from nnapi_shim.hints import Any
 
-WORTH = 1 << 12
-"""Bytes of a value that is not copied, more than; smaller ones may be part of a cache's key."""
-
 _AT_PHDR, _AT_PHENT, _AT_PHNUM = 3, 4, 5
 _PT_LOAD, _PT_PHDR = 1, 6
 _PF_W, _PF_R = 2, 4

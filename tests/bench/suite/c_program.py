@@ -4,9 +4,11 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +40,9 @@ class Start:
         return 1.5 * self.needed + OTHER
 
 
-def start(rounds: int, name: str = MODEL) -> Start | None:
+def start(rounds: int, name: str = MODEL, inputs: Sequence[Any] | None = None) -> Start | None:
     """Start that of a trained model so many times; None where the model or a compiler is not
-    there.
+    there. inputs: all of the model, or None for the first of its file.
     """
     if not (TRAINED / f"{name}.tflite").exists():
         return None
@@ -49,12 +51,13 @@ def start(rounds: int, name: str = MODEL) -> Start | None:
         program = _compiled(model)
     except OSError:
         return None
-    files = []
-    with np.load(TRAINED / f"{name}.npz") as cases:
-        for at in range(sum(key.startswith("in0_") for key in cases.files)):
-            files.append(str(MADE / f"input_{at}.bin"))
-            cases[f"in0_{at}"].tofile(files[-1])
-    actual = [_once([str(program), *files]) for _ in range(rounds)]
+    if inputs is None:
+        with np.load(TRAINED / f"{name}.npz") as cases:
+            inputs = [cases["in0_0"]]
+    files = [MADE / f"input_{at}.bin" for at in range(len(inputs))]
+    for array, file in zip(inputs, files, strict=True):
+        array.tofile(file)
+    actual = [_once([str(program), *map(str, files)]) for _ in range(rounds)]
     wall, cpu, peak = (min(values) for values in zip(*actual, strict=True))
     return Start(wall, cpu, int(peak), _needed(model.graph))
 

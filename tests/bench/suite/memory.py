@@ -54,7 +54,7 @@ def main() -> None:
     empty = [f"{_empty(name):.1f}" for name in runtimes]
     print(f"| no model | \u2013 | {c_program.OTHER / 1e6:.1f} | {' | '.join(empty)} |", flush=True)
     for contestant in contestants(list(MODELS), lambda _: None):
-        program = c_program.start(rounds, contestant.name)
+        program = c_program.start(rounds, contestant.name, contestant.all_inputs)
         cells = ["\u2013"] * 2
         if program is not None:
             cells = [f"{program.peak / 1e6:.1f}", f"{program.allowed / 1e6:.1f}"]

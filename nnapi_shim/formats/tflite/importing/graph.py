@@ -66,7 +66,7 @@ class Importing(Operations):
         self.is_inner = is_inner
         self.partial: dict[int | None, Array] = {}
         """Tensor index -> partly known value; unknown numbers are -1."""
-        self.lower: Callable[[Operator], None] = _no_lowering
+        self.lower: Callable[[Operator], None] = no_lowering
         """Lowers an operator."""
         self.nested: list[int] = []
         """The composite graphs that enclose the current operator."""
@@ -355,7 +355,8 @@ class Importing(Operations):
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
 
 
-def _no_lowering(operator: Operator) -> None:
+def no_lowering(operator: Operator) -> None:
+    """What `Importing.lower` is before and after the import of its operators."""
     raise reason("no lowering is available", "import.tflite.operator-unknown")
 
 

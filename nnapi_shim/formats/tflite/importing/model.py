@@ -19,7 +19,7 @@ from nnapi_shim.formats.tflite.importing.boundary import (
     with_scale_of_output,
 )
 from nnapi_shim.formats.tflite.importing.folding import folded
-from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing
+from nnapi_shim.formats.tflite.importing.graph import Boundary, Importing, no_lowering
 from nnapi_shim.formats.tflite.importing.table import lowering_of, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 from nnapi_shim.hints import NamedTuple
@@ -96,6 +96,7 @@ def attempt(
             reasons.append(Reason(None, "the graph", error.message))
         except MALFORMED as error:
             reasons.append(Reason(None, "the graph", f"it is invalid ({error})"))
+    importing.lower = no_lowering  # it refers to `importing`, and so to the bytes of the file
     return (None if reasons else importing.model), reasons
 
 
