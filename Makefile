@@ -11,11 +11,12 @@ ifneq ($(ARCH),$(HOST))
 LIB_DIR := build/$(ARCH)/lib
 COMPANION_OBJECT_DIR := build/$(ARCH)/companion
 EXAMPLE_DIR := build/$(ARCH)/c_examples
+TRIPLET := $(ARCH:ppc64le=powerpc64le)-linux-gnu
 ifeq ($(origin CC),default)
-CC := $(ARCH)-linux-gnu-gcc
+CC := $(TRIPLET)-gcc
 endif
 ifeq ($(origin CXX),default)
-CXX := $(ARCH)-linux-gnu-g++
+CXX := $(TRIPLET)-g++
 endif
 endif
 VENV := .venv
@@ -23,7 +24,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -299,6 +300,10 @@ check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulate
 # arguments of the script, such as --quick.
 test-arm: $(VENV)/ready-dev ## the aarch64 wheel under QEMU, on every tier; ARM=--quick
 	$(PY) -m tests.arm.run_emulated $(ARM)
+
+# The portable tier, in an emulated root of Debian for riscv64; before it: make ARCH=riscv64.
+test-riscv: $(VENV)/ready-dev ## what make ARCH=riscv64 built, under QEMU; RISCV=--quick
+	$(PY) -m tests.arm.run_riscv $(RISCV)
 
 # The inner loops of all tiers, or of TIERS=, in LLVM's models of processors; fails where one spills.
 check-kernels-by-analysis: $(VENV)/ready-test ## inner loops of kernels in LLVM's models of processors; TIERS=

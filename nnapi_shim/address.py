@@ -95,7 +95,13 @@ _MS_ASYNC = 1
 _msync: list[Any] = []
 """The C library's function, looked up once; None if there is none."""
 
-_RT_SIGPROCMASK = {"x86_64": 14, "aarch64": 135}
+_RT_SIGPROCMASK = {
+    "x86_64": 14,
+    "aarch64": 135,
+    "riscv64": 135,
+    "loongarch64": 135,
+    "ppc64le": 174,
+}
 _syscall: list[Any] = []
 """The C library's function of this name and what keeps it, and the number; looked up once."""
 
@@ -198,7 +204,9 @@ def function(address: int, signature: str) -> Callable[..., Any]:
 _OWN_PAGES = 1 << 17
 """Bytes of a block from which on it has pages of its own: they are zero without being written."""
 
-_HUGE_PAGE = 1 << 21
+_HUGE_PAGE = PAGE_BYTES * PAGE_BYTES // 8
+"""Bytes of a huge page: those of a page full of addresses of pages, 8 bytes each; 2 MiB, 32 MiB and
+512 MiB for pages of 4, 16 and 64 KiB."""
 _MADV_HUGEPAGE = 14
 
 

@@ -29,7 +29,7 @@ static _Alignas(64) _Atomic uint64_t asleep;
 static _Atomic uint64_t alive;
 static _Atomic uint32_t sleeping[NN_MOST_THREADS]; /* 1: the worker sleeps, or is about to */
 static atomic_flag is_starting = ATOMIC_FLAG_INIT;
-static _Atomic bool cannot_start;
+static _Atomic int cannot_start; /* no bool: RISC-V has no instruction that exchanges a byte */
 
 void nn_wake_workers(const struct nn_slot *slot)
 {

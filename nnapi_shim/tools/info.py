@@ -18,6 +18,7 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.settings import SETTINGS, Setting
+from nnapi_shim.tools import processors
 from nnapi_shim.tools.engines import EngineInfo, engines
 from nnapi_shim.tools.report import Report
 from nnapi_shim.version import __version__
@@ -149,7 +150,7 @@ def installed_version(package: str) -> str | None:
 
 def processor() -> Processor:
     """The processor's features and the best kernels for it."""
-    name, flags = _cpuinfo()
+    name, flags = processors.processor()
     features = tuple(feature for feature in _FEATURES if feature in flags)
     machine, count = platform_machine(), len(os.sched_getaffinity(0))
     try:
@@ -162,24 +163,6 @@ def processor() -> Processor:
     ]
     kernels = next((str(file) for file in files if file.exists()), "")
     return Processor(name, machine, count, features, tiers, current.tier, kernels, "")
-
-
-def _cpuinfo() -> tuple[str, frozenset[str]]:
-    """The processor's name and feature flags."""
-    name, flags = "", frozenset[str]()
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                key, _, value = line.partition(":")
-                if key.strip() == "model name":
-                    name = value.strip()
-                elif key.strip() in ("flags", "Features"):  # on x86, on Arm
-                    flags = frozenset(value.split())
-                elif not key.strip():
-                    break  # all processors are the same
-    except OSError:
-        pass
-    return name or platform.processor(), flags
 
 
 def device_info(number: int, driver: IDevice) -> DeviceInfo:

@@ -14,7 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
-from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers
+from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers, processor
 from tests.analysis import inner_loops
 from tests.arm.run_emulated import PROCESSORS, missing
 
@@ -46,7 +46,29 @@ needs_emulator = pytest.mark.skipif(shutil.which(QEMU) is None, reason=f"{QEMU} 
 def test_tiers():
     assert own_tiers(architecture_of("aarch64")) == ("i8mm", "dotprod", "neon")
     assert set(PROCESSORS) == set(own_tiers(aarch64.ARCHITECTURE)) <= set(TIERS)
-    assert own_tiers(architecture_of("riscv64")) == ("portable",)
+    for other in ("riscv64", "ppc64le", "loongarch64", "s390x"):
+        assert own_tiers(architecture_of(other)) == ("portable",)
+    assert architecture_of("riscv64").abi == "lp64d"
+    assert processor(TIERS["portable"], architecture_of("riscv64"))[1] == "+m,+a,+f,+d,+c"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", ["riscv64", "ppc64le"])
+def test_portable_kernels_of_another_architecture(machine, tmp_path):
+    compiler = f"{machine.replace('ppc64le', 'powerpc64le')}-linux-gnu-gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    subprocess.run(
+        [sys.executable, "-c", BUILD.replace("aarch64", machine), tmp_path / "lib", "portable"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CC": compiler},
+        check=True,
+    )
+    with (tmp_path / "lib" / "libnnapi_kernels_portable.so").open("rb") as stream:
+        file = ELFFile(stream)
+        assert file.little_endian
+        assert (
+            file.get_machine_arch() == {"riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}[machine]
+        )
 
 
 @needs_compiler
@@ -136,7 +158,8 @@ def test_a_tier_of_another_architecture_is_refused():
         [*command, "--machine", "x86_64"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "neon is no tier of x86_64: choose from v4, v3, v2, portable" in done.stderr
+    tiers = ", ".join([*own_tiers(architecture_of("x86_64")), "portable"])
+    assert f"neon is no tier of x86_64: choose from {tiers}" in done.stderr
 
 
 def test_what_is_missing_is_one_line_each(monkeypatch):

@@ -10,7 +10,7 @@ import os
 from nnapi_shim.drivers.cpu.isa import aarch64, portable, x86
 from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier
 
-ARCHITECTURES = (x86.ARCHITECTURE, aarch64.ARCHITECTURE)
+ARCHITECTURES = (x86.ARCHITECTURE, aarch64.ARCHITECTURE, *portable.OTHERS)
 PORTABLE = portable.TIER.name
 
 
@@ -50,4 +50,4 @@ NATIVE_TIERS = tuple(dict.fromkeys((*DEFAULT_TIERS, PORTABLE)))
 
 def processor(tier: Tier, architecture: Architecture = ARCHITECTURE) -> tuple[str, str]:
     """Processor and features to compile a tier for, as LLVM names them."""
-    return tier.cpu or architecture.baseline, tier.features
+    return tier.cpu or architecture.baseline, tier.features or architecture.features

@@ -96,7 +96,8 @@ class Tier(NamedTuple):
 class Architecture(NamedTuple):
     """The processors that run the same object code, apart from extensions.
 
-    machine: as the kernel names it. baseline: LLVM's name of the oldest processor.
+    machine: as the kernel names it. baseline: LLVM's name of the oldest processor. features: what
+    Linux requires besides. abi: LLVM's name of how functions are called, where there are several.
     tiers: best first. module_flags: LLVM code that is linked into every module of kernels.
     function_attributes: of every function of kernels, as LLVM code.
     llvm_options: options of LLVM's command line.
@@ -108,3 +109,5 @@ class Architecture(NamedTuple):
     module_flags: str = ""
     function_attributes: tuple[str, ...] = ()
     llvm_options: tuple[str, ...] = ()
+    features: str = ""
+    abi: str = ""

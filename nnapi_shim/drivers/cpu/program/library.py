@@ -238,7 +238,7 @@ _PART = 1 << 15
 """Bytes per read."""
 
 
-_ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
+_ELF_MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "loongarch64": 258, "ppc64le": 21}
 
 
 def _is_of_this_machine(file: int) -> bool:

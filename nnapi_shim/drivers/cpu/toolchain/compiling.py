@@ -93,7 +93,12 @@ def target_machine(tier: Tier) -> Any:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(target_triple()).create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
+        cpu=cpu,
+        features=features,
+        opt=3,
+        reloc="pic",
+        codemodel="default",
+        abiname=architecture().abi,
     )
 
 
