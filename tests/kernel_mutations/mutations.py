@@ -225,6 +225,19 @@ FAMILIES: dict[str, Family] = {
         ),
         "v3",
     ),
+    "byte_pairs": Family(
+        "byte_pairs",
+        (
+            F("MOST = 128\n", "MOST = 256\n"),
+            F("if together == 2 and k & 4:", "if False:"),
+            F("max(a, 0) + max(b, 0), min(a, 0)", "max(a, 0) + max(b, 0), 0 * min(a, 0)"),
+            F("total = builder.add(own, builder.pick_of_two(own, none, before))", "total = own"),
+            F("for _ in range(number):", "for _ in range(0):"),
+            F("sums[n] += x + y", "sums[n] += x"),
+            F("if together == 2 and word & 1:", "if False:"),
+        ),
+        "v3",
+    ),
     "shifted_words": Family(
         "shifted_words",
         (

@@ -151,6 +151,9 @@ class _Tile(Epilogue):
     def _part(self, first: Any, count: Any, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
         """`count` words of the rows from word `first` on, as many chains at a time as there are."""
         builder = self.builder
+        if self.scheme.together > 1:
+            self._words_together(count, first, rows, at, row_bytes)
+            return
         together = max(self.chains, self.tiling.words)
         whole = builder.udiv(count, long(together))
         self._words(whole, first, together, rows, at, row_bytes)
@@ -174,6 +177,36 @@ class _Tile(Epilogue):
                 for c in range(together):
                     weights = builder.add(panel, long(c * row_bytes))
                     self._word(rows, builder.add(offset, long(4 * c)), weights, c)
+
+    def _words_together(
+        self, count: Any, first: Any, rows: Sequence[Any], at: Any, row_bytes: int
+    ) -> None:
+        """As _words, for a scheme that takes several words at once, which divide `count`.
+
+        Vector by vector of the columns: the weights of all would not fit the registers.
+        """
+        builder, scheme = self.builder, self.scheme
+        numbers = range(scheme.together)
+        with builder.each(builder.udiv(count, long(scheme.together)), scheme.together) as done:
+            word = builder.add(first, done)
+            panel, offset = (
+                builder.add(start, builder.mul(word, long(size)))
+                for start, size in ((at, row_bytes), (long(0), 4))
+            )
+            for j in range(self.vectors):
+                vector_at = builder.add(panel, long(j * self.lanes * scheme.word_bytes))
+                weights = [
+                    scheme.weights(builder, builder.add(vector_at, long(n * row_bytes)), self.lanes)
+                    for n in numbers
+                ]
+                for m, row in enumerate(rows):
+                    slot, operands = self.sums[0][m][j], []
+                    for n in numbers:
+                        address = builder.add(builder.add(row, offset), long(4 * n))
+                        value = builder.load_from(address, WORD, 1)
+                        x = scheme.broadcast(builder, value, self.flip, self.lanes)
+                        operands += [x, weights[n]]
+                    builder.store(scheme.step(builder, builder.load(slot), *operands), slot)
 
     def _weights(self, packed: Any) -> list[Any]:
         """The packed words of all columns at an address."""

@@ -1,12 +1,13 @@
 """Multiply-accumulate schemes: words of inputs by packed weights, in matrix micro-kernels."""
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, HALFWORD, WORD, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, HALFWORD, WORD, constant, vector
 from nnapi_shim.drivers.cpu.lowering.packing import (
     FLOAT_HEAD_BYTES,
     QUANTIZED_HEAD_BYTES,
@@ -26,6 +27,7 @@ class MacScheme(NamedTuple):
     words(builder, words, flip): a vector of input words, ready for `step_by_lane`.
     step_by_lane(builder, sum, words, number, w): the step of one of these words.
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
+    together: neighbouring words that a step takes at once; it gets x and w of one after the other.
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     is_scaled: weights are multiplied by the float32 scale of their column, behind the biases.
     plain: the scheme for a flip of 0, if there is one.
@@ -43,6 +45,7 @@ class MacScheme(NamedTuple):
     words: Callable[..., Any]
     step_by_lane: Callable[..., Any]
     has_terms: bool = False
+    together: int = 1
     is_shifted: bool = False
     is_scaled: bool = False
     plain: Any = None
@@ -179,13 +182,24 @@ def plain_quads8() -> MacScheme:
     )
 
 
-def byte_pairs() -> MacScheme:
-    """A word is four uint8 of the input by four int8 weights, whose products fit int16 in pairs."""
+def byte_pairs(together: int = 1) -> MacScheme:
+    """A word is four uint8 of the input by four int8 weights, whose products fit int16 in pairs, as
+    do the sums of those of `together` neighbouring words.
+    """
+    instruction = getattr(ISA, "byte_pairs_name", "")  # none where it is emulated
 
-    def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
-        return ISA.dot_byte_pairs(builder, total, x, w)
+    def step(builder: Any, total: Any, *operands: Any) -> Any:
+        pairs = list(zip(operands[::2], operands[1::2], strict=True))
+        if together == 1 or not instruction:
+            for pair in pairs:
+                total = ISA.dot_byte_pairs(builder, total, *pair)
+            return total
+        kind = vector(HALFWORD, 2 * total.type.count)
+        sums = [builder.call_by_name(instruction, kind, *pair) for pair in pairs]
+        return ISA.dot_pairs(builder, total, reduce(builder.add, sums), constant(kind, 1))
 
-    return plain_quads8()._replace(name="u8s8pairs", step=step, has_terms=True)
+    name = "u8s8pairs" if together == 1 else f"u8s8pairs{together}"
+    return plain_quads8()._replace(name=name, step=step, has_terms=True, together=together)
 
 
 def shifted_words() -> MacScheme:

@@ -18,18 +18,13 @@ MOST = 128
 
 
 @helper
-def term_of_first(first, second):
-    """The next term of a pair's first weight."""
-    return min(max(first, -MOST), MOST - 1)
-
-
-@helper
-def term_of_second(first, second):
-    """The next term of a pair's second weight, within the range that the first term leaves."""
-    term, first = min(max(second, -MOST), MOST - 1), min(max(first, -MOST), MOST - 1)
-    if first > 0:
-        return min(term, MOST - first)
-    return max(term, -MOST - first) if first < 0 else term
+def terms_of(first, second, positive, negative):
+    """The next terms of a pair of weights; positive, negative: the sums of those that are added to
+    them in 16 bits.
+    """
+    a = max(min(first, MOST - 1, MOST - positive), -MOST - negative)
+    positive, negative = positive + max(a, 0), negative + min(a, 0)
+    return a, max(min(second, MOST - 1, MOST - positive), -MOST - negative)
 
 
 @helper
@@ -39,26 +34,47 @@ def weight_at(row, k, depth, flip, zero):
 
 
 @helper
-def terms_of(row, k, depth, flip, zero):
-    """The number of terms of the pair of weights from k on."""
-    first, second = weight_at(row, k, depth, flip, zero), weight_at(row, k + 1, depth, flip, zero)
+def pair_at(row, k, depth, flip, zero):
+    """The pair of weights from k on."""
+    return weight_at(row, k, depth, flip, zero), weight_at(row, k + 1, depth, flip, zero)
+
+
+@helper
+def first_terms(row, k, depth, flip, zero, together):
+    """The first terms of the pair of weights from k on, and what they leave of it. The pair of the
+    word before is added to it if `together` is 2 and its word is the second of two.
+    """
+    positive = negative = 0
+    if together == 2 and k & 4:
+        a, b = pair_at(row, k - 4, depth, flip, zero)
+        a, b = terms_of(a, b, 0, 0)
+        positive, negative = max(a, 0) + max(b, 0), min(a, 0) + min(b, 0)
+    x, y = pair_at(row, k, depth, flip, zero)
+    p, q = terms_of(x, y, positive, negative)
+    return p, q, x - p, y - q
+
+
+@helper
+def further_of_pair(first, second):
+    """The number of terms of what first terms leave of a pair."""
     count = 0
     while first != 0 or second != 0:
-        a, b = term_of_first(first, second), term_of_second(first, second)
+        a, b = terms_of(first, second, 0, 0)
         first, second = first - a, second - b
         count += 1
     return count
 
 
 @helper
-def further_of_word(filter, first, columns, stride, offset, k, depth, flip, zero):
+def further_of_word(filter, first, columns, stride, offset, k, depth, flip, zero, together):
     """The number of further terms of the word from element k on of some columns' tap."""
-    most = 1
+    most = 0
     for n in range(first, columns):
         row = u8(filter + n * stride + offset)
-        most = max(most, terms_of(row, k, depth, flip, zero))
-        most = max(most, terms_of(row, k + 2, depth, flip, zero))
-    return most - 1
+        for pair in range(k, k + 4, 2):
+            _, _, x, y = first_terms(row, pair, depth, flip, zero, together)
+            most = max(most, further_of_pair(x, y))
+    return most
 
 
 BLOCK = 16
@@ -68,6 +84,17 @@ BLOCK = 16
 @emits(types.void(*[types.int64] * 4))
 def mark_exceeding(builder: Any, words: Any, marks: Any, flip: Any, zero: Any) -> None:
     """Set the bytes at `marks` of those of BLOCK words that have further terms to 1."""
+    write_marks(builder, words, marks, flip, zero, 1)
+
+
+@emits(types.void(*[types.int64] * 4))
+def mark_exceeding_together(builder: Any, words: Any, marks: Any, flip: Any, zero: Any) -> None:
+    """The same where two words are added in 16 bits."""
+    write_marks(builder, words, marks, flip, zero, 2)
+
+
+def write_marks(builder: Any, words: Any, marks: Any, flip: Any, zero: Any, together: int) -> None:
+    """Write mark_exceeding for so many words that are added in 16 bits."""
     kind, byte = vector(HALFWORD, BLOCK), vector(BYTE, BLOCK)
 
     def exceeds(value: Any, most: int) -> Any:
@@ -84,12 +111,23 @@ def mark_exceeding(builder: Any, words: Any, marks: Any, flip: Any, zero: Any) -
     )
     exceeding = [exceeds(weight, MOST - 1) for weight in (a, b, c, d)]
     exceeding += [exceeds(builder.add(*pair), MOST) for pair in ((a, b), (c, d))]
+    if together == 2:
+        none = constant(kind, 0)
+        for sign, pair in ((sign, pair) for sign in "><" for pair in ((a, b), (c, d))):
+            parts = [
+                builder.select(builder.icmp_signed(sign, weight, none), weight, none)
+                for weight in pair
+            ]
+            own = builder.add(*parts)
+            before = [BLOCK if at % 2 == 0 else at - 1 for at in range(BLOCK)]
+            total = builder.add(own, builder.pick_of_two(own, none, before))
+            exceeding.append(exceeds(total, MOST))
     mark = builder.zext(reduce(builder.or_, exceeding), byte)
     builder.store_to(builder.or_(builder.load_from(marks, byte, 1), mark), marks, 1)
 
 
 @helper
-def mark_words(marks, filter, columns, stride, depth, flip, zero):
+def mark_words(marks, filter, columns, stride, depth, flip, zero, together):
     """Mark the words that may have further terms in one of the columns."""
     words = stride // 4 if depth % 4 == 0 else 0
     whole = words - words % BLOCK
@@ -97,7 +135,10 @@ def mark_words(marks, filter, columns, stride, depth, flip, zero):
         u8(marks)[word] = 0
     for n in range(columns):
         for word in range(0, whole, BLOCK):
-            mark_exceeding(filter + n * stride + 4 * word, marks + word, flip, zero)
+            if together == 2:
+                mark_exceeding_together(filter + n * stride + 4 * word, marks + word, flip, zero)
+            else:
+                mark_exceeding(filter + n * stride + 4 * word, marks + word, flip, zero)
     for word in range(whole, stride // depth * ((depth + 3) // 4)):
         u8(marks)[word] = 1
 
@@ -107,18 +148,22 @@ def count_terms(a, tile):
     """output: int64[2], the number of further terms of all panels, and of the panel with most."""
     output, depth, flip, zero = i64(a.output), a.depth, a.flip, a.filter_zero
     stride, words, total, most = a.taps * depth, (depth + 3) // 4, 0, 0
+    together = a.together
     marks = u8(a.exceeding)
     for first in range(0, a.columns, a.width):
         count, end = 0, min(first + a.width, a.columns)
         filter = a.filter + first * stride
-        mark_words(a.exceeding, filter, end - first, stride, depth, flip, zero)
+        mark_words(a.exceeding, filter, end - first, stride, depth, flip, zero, together)
+        enough = min(a.limit, 2 * a.limit * end // a.columns)
         for at in range(a.taps * words):
-            if marks[at] != 0:
+            if marks[at] != 0 and total + count <= enough:
                 offset, k = at // words * depth, 4 * (at % words)
-                count += further_of_word(a.filter, first, end, stride, offset, k, depth, flip, zero)
+                count += further_of_word(
+                    a.filter, first, end, stride, offset, k, depth, flip, zero, together
+                )
         total, most = total + count, max(most, count)
         # Other panels have about as many.
-        if total > min(a.limit, 2 * a.limit * end // a.columns):
+        if total > enough:
             total = a.limit + 1
             break
     output[0], output[1] = total, most
@@ -126,8 +171,10 @@ def count_terms(a, tile):
 
 
 @helper
-def write_term(output, number, filter, first, end, width, stride, offset, k, depth, flip, zero):
-    """Write the term with this number, from 0 on, of the word from element k on of a tap."""
+def write_term(
+    output, number, filter, first, end, width, stride, offset, k, depth, flip, zero, together
+):
+    """Write the further term with this number, from 0 on, of the word from element k on."""
     i64(output)[0] = k
     term = i8(output + 8)
     for n in range(width):
@@ -135,13 +182,12 @@ def write_term(output, number, filter, first, end, width, stride, offset, k, dep
         for pair in range(0, 4, 2):
             x = y = 0
             if first + n < end:
-                x = weight_at(row, k + pair, depth, flip, zero)
-                y = weight_at(row, k + pair + 1, depth, flip, zero)
+                _, _, x, y = first_terms(row, k + pair, depth, flip, zero, together)
             for _ in range(number):
-                p, q = term_of_first(x, y), term_of_second(x, y)
+                p, q = terms_of(x, y, 0, 0)
                 x, y = x - p, y - q
             at = 4 * n + pair
-            term[at], term[at + 1] = term_of_first(x, y), term_of_second(x, y)
+            term[at], term[at + 1] = terms_of(x, y, 0, 0)
 
 
 @kernel(PACK_TERMS)
@@ -152,7 +198,7 @@ def pack_terms(a, tile):
     from the bias.
     """
     taps, depth, flip, zero, filter = a.taps, a.depth, a.flip, a.filter_zero, a.filter
-    stride, words, room = taps * depth, (depth + 3) // 4, a.terms
+    stride, words, room, together = taps * depth, (depth + 3) // 4, a.terms, a.together
     first = tile * a.width
     end = min(first + a.width, a.columns)
     width = min(a.width, (end - first + a.lanes - 1) // a.lanes * a.lanes)
@@ -171,23 +217,29 @@ def pack_terms(a, tile):
             for n in range(width):
                 row = u8(filter + (first + n) * stride + offset)
                 for pair in range(0, 4, 2):
-                    x = y = 0
+                    x = y = positive = negative = 0
+                    to = at + 4 * n + pair
                     if first + n < end:
-                        x = weight_at(row, k + pair, depth, flip, zero)
-                        y = weight_at(row, k + pair + 1, depth, flip, zero)
+                        x, y = pair_at(row, k + pair, depth, flip, zero)
+                    if together == 2 and word & 1:  # as first_terms has it
+                        p, q = panel[to - 4 * width], panel[to - 4 * width + 1]
+                        positive, negative = max(p, 0) + max(q, 0), min(p, 0) + min(q, 0)
+                    p, q = terms_of(x, y, positive, negative)
                     sums[n] += x + y
-                    p, q = term_of_first(x, y), term_of_second(x, y)
-                    panel[at + 4 * n + pair], panel[at + 4 * n + pair + 1] = p, q
+                    panel[to], panel[to + 1] = p, q
                     rest |= (x - p) | (y - q)
             if rest != 0:
-                more = further_of_word(filter, first, end, stride, offset, k, depth, flip, zero)
+                more = further_of_word(
+                    filter, first, end, stride, offset, k, depth, flip, zero, together
+                )
                 # A program may have changed its weights after they were counted.
                 more = min(more, room - term)
                 for j in range(more):
                     to = terms_address + (term + j) * size
                     write_term(
-                        to, j + 1, filter, first, end, width, stride, offset, k, depth, flip, zero
-                    )
+                        to, j, filter, first, end, width, stride, offset, k, depth, flip, zero,
+                        together,
+                    )  # fmt: skip
                 term += more
     starts[taps] = term
     bias, multipliers = i32(a.bias), f64(a.multipliers)

@@ -19,6 +19,7 @@ from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
 )
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import TOGETHER
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
@@ -87,6 +88,7 @@ gemm("gemm_f32", _float32, TILING.rows)
 gemm("gemm_q8", _quantized, TILING.rows)
 if ISA.tier.byte_pairs:
     gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
+    gemm("gemm_pairs_together_q8", byte_pairs(TOGETHER), TILING.rows)
     gemm("gemm_words_q8", shifted_words(), TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm("gemm_few_f32", _float32, TILING.few_rows)

@@ -85,7 +85,10 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8", "gemm_words_q8"
+ADDING = (
+    *("gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"),
+    *("gemm_pairs_q8", "gemm_pairs_together_q8", "gemm_words_q8"),
+)
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
 SUFFIXES = {FLOAT32: "", FLOAT16: "_half", INT8: "_bytes"}
@@ -211,7 +214,7 @@ def multiplied_with(
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
     stem = stems.get(rows.tile_rows, "gemm") + SUFFIXES[format]
     if input.terms is not None:
-        stem = "gemm_pairs"
+        stem = "gemm_pairs" if input.terms.together == 1 else "gemm_pairs_together"
     elif input.shifted is not None:
         stem = "gemm_words"
     if product.quantized:

@@ -105,6 +105,17 @@ PREPARED_PER_NS = 6
 """Bytes of prepared input per nanosecond."""
 
 
+class Terms(NamedTuple):
+    """How a filter is multiplied in pairs of bytes: see byte_pairs.py.
+
+    most: the largest number of further terms of a panel. together: words whose sums of pairs are
+    added in 16 bits.
+    """
+
+    most: int
+    together: int
+
+
 class Shifted(NamedTuple):
     """The words of a filter, at most so many in a panel: see shifted_words.py."""
 
@@ -131,7 +142,7 @@ class Input(NamedTuple):
     zero: int = 0
     flip: int = 0
     sums: str = ""
-    terms: int | None = None
+    terms: Terms | None = None
     shifted: Shifted | None = None
 
 
@@ -201,7 +212,7 @@ def prepared_input(
     rows: int,
     depth: int,
     tiling: Tiling,
-    terms: int | None = None,
+    terms: Terms | None = None,
     shifted: Shifted | None = None,
 ) -> Input:
     """The Input of rows of `depth` elements; float16 must be widened before. terms, shifted:
