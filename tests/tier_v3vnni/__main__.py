@@ -1,9 +1,9 @@
 """`make check-v3vnni`: the conformance vectors and the exact examples on the tier v3vnni.
 
-    python -m tests.tier_v3vnni [--jobs 2]
+    python -m tests.tier_v3vnni [--threads 1,2,5] [--jobs 2]
 
 On any processor with AVX2; one without AVX-VNNI has its instructions emulated. Prints a line for
-each set of vectors, and "natively" or "emulated".
+each set of vectors and number of threads, and "natively" or "emulated".
 """
 
 import argparse
@@ -24,6 +24,7 @@ def main() -> int:
     """1 if a vector fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.tier_v3vnni")
     parser.add_argument("--jobs", default=str(os.cpu_count()), help="processes that run vectors")
+    parser.add_argument("--threads", default="1,2,5", help="of a run")
     options = parser.parse_args()
     if not CONFORMANCE.is_dir():
         sys.exit(f"the conformance vectors, {CONFORMANCE}, are not here")
@@ -36,16 +37,20 @@ def main() -> int:
         settings = environment(Path(folder)) | {"NNAPI_SHIM_JIT": "off"}
         settings["DEBUG_NN_ENABLED_DEVICES"] = "nnapi-cpu"
         how = "natively" if is_native(Path(folder)) else "emulated"
-        for name, more in (
-            ("vectors", ["--checks", "static"]),
-            ("exact examples", ["--checks", "static", "--vectors", str(CONFORMANCE / "exact")]),
-        ):
-            done = subprocess.run(
-                [*command, *more], env=os.environ | settings, capture_output=True, text=True
-            )
-            lines = done.stdout.strip().splitlines() or done.stderr.strip().splitlines()
-            print(f"{TIER}, {how}, {name}: {lines[-1] if lines else 'nothing'}", flush=True)
-            good &= done.returncode == 0
+        command += ["--checks", "static"]
+        for threads in options.threads.split(","):
+            environ = os.environ | settings | {"NNAPI_SHIM_THREADS": threads}
+            for name, more in (
+                ("vectors", []),
+                ("exact examples", ["--vectors", str(CONFORMANCE / "exact")]),
+            ):
+                done = subprocess.run(
+                    [*command, *more], env=environ, capture_output=True, text=True
+                )
+                lines = done.stdout.strip().splitlines() or done.stderr.strip().splitlines()
+                last = lines[-1] if lines else "nothing"
+                print(f"{TIER}, {how}, {threads} threads, {name}: {last}", flush=True)
+                good &= done.returncode == 0
     return 0 if good else 1
 
 
