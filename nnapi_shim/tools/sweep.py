@@ -108,7 +108,7 @@ def sweep(
     most_calls: of each function; later calls do not fail.
 
     Raises BAD_DATA for a program that cannot be swept: it fails without a fault, makes no call, or
-    writes files in the current folder.
+    calls in several processes, or writes files in the current folder.
     """
     words = [program_path(command, variables), *command[1:]]
     with tempfile.TemporaryDirectory(prefix="nnapi-shim-sweep-") as folder:
@@ -177,6 +177,13 @@ def _require_sweepable(command: Sequence[str], first: _Result) -> None:
             "libneuralnetworks.so, and ends by exit() or a return from main()"
         )
         raise bad_data(message, "tool.sweep.no-calls")
+    processes = sum("calls" in entry for entry in first.entries)
+    if processes > 1:
+        message = (
+            f"{name} uses NNAPI in {processes} processes, whose calls have no common order; sweep "
+            "a program that uses it in one"
+        )
+        raise bad_data(message, "tool.sweep.processes")
 
 
 def _require_no_files(command: Sequence[str], before: Mapping[str, tuple[int, int]]) -> None:

@@ -130,6 +130,7 @@ def test_commands_and_junit(command: Command, compiled: Compiled, tmp_path: Path
         ("pass", "makes no call of NNAPI in its own process"),
         ("raise SystemExit(3)", "gives exit code 3 without a fault"),
         ("import os; os.abort()", "is ended by signal 6 without a fault"),
+        ("import os; os.fork(); {call}", "uses NNAPI in 2 processes, whose calls"),
         ("{call}; open('out.txt', 'w').close()", "writes files in the current folder (out.txt)"),
     ],
 )
