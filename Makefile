@@ -126,14 +126,14 @@ uninstall: $(VENV)/ready ## removes what `make install` installed below PREFIX
 
 # dist/nnapi-shim-<version>-linux-x86_64.tar.xz, which needs no Python; Debian packages.
 dist: kernels $(VENV)/ready-dev ## a tarball with a Python of its own, in dist/
-	@$(PY) -m install dist --out dist
+	@ARCH=$(ARCH) $(PY) -m install dist --out dist
 
 deb: kernels $(VENV)/ready-dev ## Debian packages, in dist/
-	@$(PY) -m install deb --out dist
+	@ARCH=$(ARCH) $(PY) -m install deb --out dist
 
 # What they hold and what made it, as CycloneDX; `dist` writes it, too.
 sbom: kernels $(VENV)/ready-dev ## the list of contents of the packages (CycloneDX), in dist/
-	@$(PY) -m install sbom --out dist
+	@ARCH=$(ARCH) $(PY) -m install sbom --out dist
 
 # A line for each check; RELEASE=1, for a tagged release, fails on what is open and compiles all of the sdist again.
 release-check: all $(VENV)/ready-dev ## checks and rehearses all that a release needs; sdist and wheel in build/release

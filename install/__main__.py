@@ -27,6 +27,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.command in ("prefix", "uninstall") and options.prefix == Path():
         parser.error("PREFIX is empty; `make install PREFIX=/usr/local` is the default")
+    machine = os.environ.get("ARCH") or os.uname().machine
+    if options.command == "prefix" and machine != os.uname().machine:
+        parser.error(f"a prefix is for this machine, not for {machine}: make dist, make deb")
     try:
         if options.command == "prefix":
             prefix.install(options.prefix.absolute(), options.destdir)

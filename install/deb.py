@@ -13,6 +13,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 from build_ffi import ROOT, package_version
+from install import target as install_target
 from install.dist import newest_glibc
 from install.layout import PRIVATE, build_wheel, lay_out, source_date
 
@@ -34,7 +35,8 @@ Description: {summary}
 """
 DESCRIPTION = """\
  Existing programs for the Neural Networks API of Android's NDK compile, link
- and run unchanged, on compiled kernels for x86-64.
+ and run unchanged, on compiled kernels for x86-64
+ and AArch64.
  .
  {part}
 """
@@ -66,12 +68,13 @@ OVERRIDES = (
 
 def make_packages(out: Path) -> list[Path]:
     """Write both packages to the folder `out` and print their sizes."""
-    triplet = f"{os.uname().machine}-linux-gnu"
+    packaged = install_target.target()
+    triplet = packaged.triplet
     folder = ROOT / "build" / "deb"
     shutil.rmtree(folder, ignore_errors=True)
     wheel = build_wheel(ROOT / "build" / "wheels", portable=True)
     library, development = folder / LIBRARY, folder / DEVELOPMENT
-    lay_out(library / "usr", wheel, library_folder=f"lib/{triplet}")
+    lay_out(library / "usr", wheel, packaged, library_folder=f"lib/{triplet}")
     documents = library / "usr" / "share" / "doc"
     for part in (f"lib/{triplet}/pkgconfig", f"lib/{triplet}/cmake", "include"):
         target = development / "usr" / part
@@ -86,17 +89,13 @@ def make_packages(out: Path) -> list[Path]:
         (DEVELOPMENT, f"{LIBRARY} (= {_version()})"),
     ):
         _write_documents(folder / package, package)
-        _write_control(folder / package, package, depends)
-        written.append(_pack(folder / package, out))
+        _write_control(folder / package, package, depends, packaged.debian)
+        written.append(_pack(folder / package, out, packaged.debian))
     return written
 
 
 def _version() -> str:
     return f"{package_version()}-{REVISION}"
-
-
-def _architecture() -> str:
-    return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
 
 
 def _maintainer() -> str:
@@ -134,7 +133,7 @@ def _write_documents(tree: Path, package: str) -> None:
     changelog.write_bytes(gzip.compress(changes.encode(), 9, mtime=0))
 
 
-def _write_control(tree: Path, package: str, depends: str) -> None:
+def _write_control(tree: Path, package: str, depends: str, architecture: str) -> None:
     section, summary, part = SUMMARIES[package]
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     size = sum(path.stat().st_size for path in files)
@@ -145,7 +144,7 @@ def _write_control(tree: Path, package: str, depends: str) -> None:
             package=package,
             version=_version(),
             section=section,
-            architecture=_architecture(),
+            architecture=architecture,
             maintainer=_maintainer(),
             size=size // 1024,
             depends=depends,
@@ -170,12 +169,12 @@ def _write_overrides(tree: Path) -> None:
     (folder / LIBRARY).write_text(lines)
 
 
-def _pack(tree: Path, out: Path) -> Path:
+def _pack(tree: Path, out: Path, architecture: str) -> Path:
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() else 0o644)
         os.utime(path, (source_date(), source_date()), follow_symlinks=False)
-    package = out / f"{tree.name}_{_version()}_{_architecture()}.deb"
+    package = out / f"{tree.name}_{_version()}_{architecture}.deb"
     out.mkdir(parents=True, exist_ok=True)
     command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z9", "--build", tree, package]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date())}

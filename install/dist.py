@@ -11,6 +11,7 @@ from pathlib import Path
 from build_ffi import ROOT, package_version
 from install import sbom
 from install.layout import PRIVATE, build_wheel, lay_out, source_date
+from install.target import target
 
 SUMS = "SHA256SUMS"
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
@@ -18,7 +19,8 @@ GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
 
 def name() -> str:
     """Name of the archive and of the folder in it."""
-    return f"nnapi-shim-{package_version()}-linux-{os.uname().machine}"
+    machine = os.environ.get("ARCH") or os.uname().machine
+    return f"nnapi-shim-{package_version()}-linux-{machine}"
 
 
 def stage_tree() -> Path:
@@ -28,7 +30,7 @@ def stage_tree() -> Path:
     print("dist: the wheel", flush=True)
     wheel = build_wheel(ROOT / "build" / "wheels", portable=True)
     print("dist: Python and its packages", flush=True)
-    lay_out(stage, wheel)
+    lay_out(stage, wheel, target())
     return stage
 
 

@@ -20,6 +20,7 @@ from build_ffi import ROOT
 from install import sbom
 from install.installed import copy_installed
 from install.private_python import install_python
+from install.target import Target
 from install.tree import LIBRARIES, TEMPLATES, write_package_files
 
 PRIVATE = "nnapi-shim"
@@ -54,20 +55,25 @@ def build_wheel(folder: Path, portable: bool) -> Path:
 
 
 def lay_out(
-    stage: Path, wheel: Path, library_folder: str = "lib", python: Path | None = None
+    stage: Path,
+    wheel: Path,
+    target: Target,
+    library_folder: str = "lib",
+    python: Path | None = None,
 ) -> None:
-    """Fill the empty folder `stage`.
+    """Fill the empty folder `stage` for an architecture.
 
     library_folder: such as lib, or Debian's lib/x86_64-linux-gnu. python: the shared libpython for
     C programs; by default the tree gets its own.
     """
     libraries = stage / library_folder
     private = libraries / PRIVATE
-    install_packages(private, wheel, "runtime.txt" if python is None else "command.txt")
+    requirements = "runtime.txt" if python is None else "command.txt"
+    install_packages(private, wheel, requirements, target)
     if python is not None:
         write_command(stage / "bin" / COMMAND, library_folder)
     location = private / "nnapi_shim" / "lib" / "libneuralnetworks.location"
-    chosen = str(python) if python else f"../../{install_python(private)}"
+    chosen = str(python) if python else f"../../{install_python(private, target)}"
     location.write_text(f"{location.read_text()}python={chosen}\n")
     compile_python(private)
 
@@ -81,7 +87,7 @@ def lay_out(
     shutil.copytree(ROOT / "include" / "companion", headers / PRIVATE / "companion")
     documents = stage / "share" / "doc" / PRIVATE
     documents.mkdir(parents=True)
-    (documents / sbom.FILE).write_text(sbom.tree_bom(private, source_date()))
+    (documents / sbom.FILE).write_text(sbom.tree_bom(private, source_date(), target))
     copy_documents(documents)
 
 
@@ -111,7 +117,7 @@ def write_command(path: Path, library_folder: str) -> None:
     path.chmod(0o755)
 
 
-def install_packages(folder: Path, wheel: Path, requirements: str) -> None:
+def install_packages(folder: Path, wheel: Path, requirements: str, target: Target) -> None:
     """Install the package and its dependencies, at their pinned versions, into a folder.
 
     Dependencies that this environment has at those versions are copied, which needs no network.
@@ -119,9 +125,10 @@ def install_packages(folder: Path, wheel: Path, requirements: str) -> None:
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
         *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
+        *target.pip_options(),
     ]
     pinned = REQUIREMENTS / requirements
-    if not copy_installed(pinned, folder):
+    if target.root is not None or not copy_installed(pinned, folder):
         subprocess.run([*command, "--require-hashes", "--requirement", str(pinned)], check=True)
     subprocess.run([*command, "--no-deps", "--no-index", str(wheel)], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)

@@ -6,15 +6,15 @@ import platform
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 GCC_RUNTIME = "GPL-3.0-or-later WITH GCC-exception-3.1"
-RUNTIMES = {"libgcc_s": GCC_RUNTIME, "libstdc++": GCC_RUNTIME, "libz": "Zlib"}
-"""Machine library that numpy links -> licence."""
+RUNTIMES = {"libgcc_s": GCC_RUNTIME, "libstdc++": GCC_RUNTIME, "libz": "Zlib", "libexpat": "MIT"}
+"""Library of the system that numpy or Python link -> licence."""
 BUNDLED = re.compile(r"^Name: (.+)\nFiles: (.+)\n(?:.*\n)*?License: (.+)$", re.MULTILINE)
 """An entry of a package's list of bundled libraries."""
 OPENBLAS = re.compile(rb"OpenBLAS ([\d.]+\d)")
@@ -40,9 +40,9 @@ def of_distribution(distribution: metadata.Distribution) -> Origin:
     return Origin(name, version, licence, f"pkg:pypi/{name.lower().replace('_', '-')}@{version}")
 
 
-def of_python() -> Origin:
-    """The running Python, which is also the one in trees with their own Python."""
-    version = platform.python_version()
+def of_python(version: str | None = None) -> Origin:
+    """A version of Python, by default the running one."""
+    version = version or platform.python_version()
     return Origin("cpython", version, "PSF-2.0", f"pkg:generic/cpython@{version}")
 
 
@@ -59,9 +59,14 @@ def of_compiler() -> Origin:
     return Origin(name, number, licence, f"pkg:generic/{name}" + (f"@{number}" if number else ""))
 
 
+def library_licence(library: str) -> str:
+    """The licence of a library of the system."""
+    return RUNTIMES.get(library.partition(".")[0], "see the package")
+
+
 def of_machine(library: str) -> Origin:
     """The system package of a library that was copied from this machine."""
-    licence = RUNTIMES.get(library.partition(".")[0], "see the package")
+    licence = library_licence(library)
     output = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
     resolved = Path(output).resolve()
     # Packages may list the path from before the merge of /lib into /usr.
@@ -86,9 +91,14 @@ def _output(*command: str) -> str:
 class Tree:
     """Determines the origin of files in a folder of packages, optionally with python/."""
 
-    def __init__(self, private: Path):
-        """Read the file lists of the packages in the folder."""
+    def __init__(self, private: Path, version: str, of_system: Callable[[str], Origin]):
+        """Read the file lists of the packages in the folder.
+
+        version: of its Python. of_system: the origin of a library of the system.
+        """
         self._private = private
+        self._python = of_python(version)
+        self._of_system = of_system
         self._owners: dict[str, Origin] = {}
         self._bundled: list[tuple[str, str, str]] = []
         self._packages: list[Origin] = []
@@ -107,11 +117,12 @@ class Tree:
     def __call__(self, path: Path) -> Origin:
         """The origin of a file, by its path in the folder."""
         if path.parts[0] == "python":
-            return of_python()
+            is_beside = path.parent.name == "lib" and not path.name.startswith("libpython")
+            return self._of_system(path.name) if is_beside else self._python
         for name, files, licence in self._bundled:
             if fnmatch(str(path), files) or fnmatch(str(path), f"{files}.*"):
                 return _library(self._private / path, name, licence)
-        return self._owners.get(str(path)) or of_machine(path.name)
+        return self._owners.get(str(path)) or self._of_system(path.name)
 
     def without_files(self) -> Iterator[Origin]:
         """Components without ELF files: pure Python packages, and statically linked libraries."""

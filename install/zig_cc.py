@@ -22,6 +22,9 @@ REFUSED = {
     "-Wl,-fini,none": [],
 }
 """Compiler flag -> linker flag."""
+# As with CET, the parts of the C library are only called directly.
+AARCH64 = ["-z", "force-bti", "-z", "pac-plt"]
+"""Linker flags of libraries for AArch64, which mark them for BTI and PAC."""
 
 
 def expanded(words: list[str]) -> list[str]:
@@ -56,6 +59,8 @@ def main() -> int:
     """Compile and link with zig; return its exit status."""
     words = expanded(sys.argv[1:])
     more = [flag for word in words for flag in REFUSED.get(word, [])]
+    if "-shared" in words and any(word.startswith("aarch64-") for word in words):
+        more += AARCH64
     done = subprocess.run(
         [*ZIG, "cc", *(word for word in words if word not in REFUSED)],
         env={**os.environ, "ZIG_VERBOSE_LINK": "1"},

@@ -6,6 +6,7 @@ does.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.dynamic import DynamicSection
@@ -13,10 +14,35 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerSymSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-PAGE = 4096
-ENDBR64 = b"\xf3\x0f\x1e\xfa"
-IBT, SHSTK = 1, 2
-FEATURES = "GNU_PROPERTY_X86_FEATURE_1_AND"
+
+class Branches(NamedTuple):
+    """How an architecture protects branches.
+
+    instructions: with which a function begins that others call through a pointer. marks: the bits
+    of a property that a protected file has.
+    """
+
+    name: str
+    instructions: dict[bytes, str]
+    properties: tuple[str | int, ...]
+    marks: int
+    page: int
+
+
+BRANCHES = {
+    "x64": Branches(
+        "CET", {b"\xf3\x0f\x1e\xfa": "endbr64"}, ("GNU_PROPERTY_X86_FEATURE_1_AND",), 3, 4 << 10
+    ),
+    "AArch64": Branches(
+        "BTI and PAC",
+        {b"\x5f\x24\x03\xd5": "bti c", b"\x3f\x23\x03\xd5": "paciasp"},
+        ("GNU_PROPERTY_AARCH64_FEATURE_1_AND", 0xC0000000),
+        3,
+        64 << 10,
+    ),
+}
+"""Architecture of pyelftools -> its protection, and its largest page."""
+INSTRUCTION = 4  # bytes of each of these
 DF_BIND_NOW, DF_1_NOW = 8, 1
 COMPANIONS = (
     "AAsset",
@@ -29,14 +55,16 @@ COMPANIONS = (
 
 
 def lacks(path: Path, marked: bool = True) -> list[str]:
-    """What is wrong with a file. marked: it says that it keeps to CET, as every library of ours."""
+    """What is wrong with a file. marked: it says that its branches are protected, as every library
+    of ours does.
+    """
     with path.open("rb") as stream:
         file = ELFFile(stream)
         result = [*_segments(file), *_dynamic(file), *_symbols(file, path)]
-        if file.get_machine_arch() == "x64":
-            result += _branches(file)
-            if marked and (absent := (IBT | SHSTK) & ~_features(file)):
-                result.append(f"not marked for CET: {absent}")
+        if branches := BRANCHES.get(file.get_machine_arch()):
+            result += _branches(file, branches)
+            if marked and (absent := branches.marks & ~_features(file, branches)):
+                result.append(f"not marked for {branches.name}: {absent}")
     return result
 
 
@@ -59,6 +87,7 @@ def producers(path: Path) -> set[str]:
 def _segments(file: ELFFile) -> Iterator[str]:
     """Of memory: nothing both written and run, code in pages of its own, tables made read-only."""
     kinds = [segment["p_type"] for segment in file.iter_segments()]
+    page = BRANCHES[file.get_machine_arch()].page
     if "PT_GNU_RELRO" not in kinds:
         yield "no RELRO"
     if "PT_GNU_STACK" not in kinds:
@@ -71,8 +100,8 @@ def _segments(file: ELFFile) -> Iterator[str]:
         if executable and segment["p_type"] == "PT_GNU_STACK":
             yield "an executable stack"
         if segment["p_type"] == "PT_LOAD" and segment["p_filesz"]:
-            first = segment["p_offset"] // PAGE
-            last = (segment["p_offset"] + segment["p_filesz"] - 1) // PAGE
+            first = segment["p_offset"] // page
+            last = (segment["p_offset"] + segment["p_filesz"] - 1) // page
             loaded.append((bool(executable), first, last))
     code = {page for runs, first, last in loaded if runs for page in range(first, last + 1)}
     data = {page for runs, first, last in loaded if not runs for page in range(first, last + 1)}
@@ -124,12 +153,12 @@ def _code_of(file: ELFFile, address: int) -> bytes:
         inside = section["sh_addr"] <= address < section["sh_addr"] + section["sh_size"]
         if inside and section["sh_type"] == "SHT_PROGBITS":
             at = address - section["sh_addr"]
-            return section.data()[at : at + len(ENDBR64)]
+            return section.data()[at : at + INSTRUCTION]
     return b""
 
 
-def _branches(file: ELFFile) -> Iterator[str]:
-    """Every function that others call through a pointer begins with endbr64."""
+def _branches(file: ELFFile, branches: Branches) -> Iterator[str]:
+    """Every function that others call through a pointer begins with one of the instructions."""
     targets = {
         symbol.name: symbol["st_value"]
         for symbol, _ in _dynamic_symbols(file)
@@ -141,16 +170,17 @@ def _branches(file: ELFFile) -> Iterator[str]:
                 if tag.entry.d_tag in ("DT_INIT", "DT_FINI"):
                     targets[tag.entry.d_tag] = tag.entry.d_val
     for name, address in sorted(targets.items()):
-        if _code_of(file, address) != ENDBR64:
-            yield f"{name} does not begin with endbr64"
+        if _code_of(file, address) not in branches.instructions:
+            yield f"{name} does not begin with {' or '.join(branches.instructions.values())}"
 
 
-def _features(file: ELFFile) -> int:
+def _features(file: ELFFile, branches: Branches) -> int:
     for section in file.iter_sections():
         if isinstance(section, NoteSection):
             for note in section.iter_notes():
                 if note["n_type"] == "NT_GNU_PROPERTY_TYPE_0":
                     for item in note["n_desc"]:
-                        if item["pr_type"] == FEATURES:
-                            return item["pr_data"]
+                        if item["pr_type"] in branches.properties:
+                            data = item["pr_data"]
+                            return data if isinstance(data, int) else int.from_bytes(data, "little")
     return 0
