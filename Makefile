@@ -161,9 +161,9 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PARTS="python start" chooses
 	$(VENV)-bench/bin/python tests/bench/bench.py $(PARTS)
 
-# Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK=, TIER= choose; PAGE=1
+# Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, DEVICES=, CLOCK=, TIER= choose; PAGE=1
 # writes the page, JSON=FILE all figures.
-bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=, TIER=
+bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=, DEVICES=, TIER=
 	@[ -z "$(TIER)" ] || CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIER)
 	$(if $(TIER),TIER=$(TIER)) $(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
 
@@ -194,6 +194,7 @@ docs: library $(VENV)/ready-dev ## the documentation site, in build/docs
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
 	$(PY) docs/write_export.py
+	$(PY) docs/write_engines.py
 	$(PY) docs/write_import.py
 	$(PY) docs/write_commands.py
 	$(PY) docs/write_c_reference.py
@@ -214,10 +215,11 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 	$(PY) -m tests.formats.onnx $(OPERATIONS)
 	$(PY) -m tests.formats.onnx.returning
 
-# All conformance vectors on the devices of engines. DEVICES= are their names; OPERATIONS= chooses.
-DEVICES ?= onnxruntime-cpu
-check-engines: $(VENV)/ready-test ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=
-	$(PY) -m tests.engines.vectors $(DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS))
+# All conformance vectors on the devices of engines: some minutes for each. DEVICES= are their names; OPERATIONS= chooses;
+# ROWS=1 looks for rows of what is declined that the installed engines no longer need.
+ENGINE_DEVICES = $(or $(DEVICES),onnxruntime-cpu openvino-cpu)
+check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=, ROWS=1
+	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows)
 
 # The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again

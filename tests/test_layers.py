@@ -172,7 +172,7 @@ def names_of_the_package() -> Iterator[str]:
                         yield module.at(node, f"imports {alias.name} of the package")
 
 
-REGISTRIES = ("drivers/observing", "drivers/steppable")
+REGISTRIES = ("drivers/observing", "drivers/steppable", "drivers/time_limit")
 """Modules that devices may import, and that know none of them."""
 
 

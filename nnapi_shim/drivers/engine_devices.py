@@ -7,12 +7,13 @@ from importlib.util import find_spec
 from nnapi_shim import log
 from nnapi_shim.drivers.adoption import Found, adopted
 from nnapi_shim.drivers.engines import PACKAGES
+from nnapi_shim.drivers.engines.limited import limited
 from nnapi_shim.errors import NnapiError, last_line, op_failed
 from nnapi_shim.extras import install_command
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hints import Any
 from nnapi_shim.process import load_numpy
-from nnapi_shim.settings import ENGINES
+from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, ENGINES
 
 ALL = "all"
 
@@ -25,8 +26,12 @@ def of_engines(names: str) -> list[Found]:
     devices: list[Found] = []
     for name in chosen(names):
         try:
-            engine = loaded_engine(name)
-            targets = engine.targets()
+            engine, targets = limited(
+                "its package is imported and lists its devices",
+                partial(_engine_and_targets, name),
+                None,
+                setting=DRIVER_LOAD_TIMEOUT,
+            )
         except NnapiError as error:
             log.error(f"{ENGINES.name}: {name} is left out: {error.message}")
             continue
@@ -72,6 +77,11 @@ def loaded_engine(name: str) -> Any:
     except (ImportError, OSError, AttributeError) as error:
         raise op_failed(f"it cannot be imported: {last_line(error)}", "engine.import") from None
     return module.Engine()
+
+
+def _engine_and_targets(name: str) -> tuple[Any, list[Any]]:
+    engine = loaded_engine(name)
+    return engine, engine.targets()
 
 
 def _made(engine: Any, target: Any) -> IDevice:

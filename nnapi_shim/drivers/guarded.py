@@ -59,6 +59,17 @@ class GuardedDevice:
         )
         return answers
 
+    def getReasons(self, model: hal.Model) -> list[str]:
+        """As IExplainingDevice; an empty list from a device that gives no reasons."""
+        ask: Callable[[hal.Model], Any] | None = getattr(self._device, "getReasons", None)
+        if ask is None:
+            return []
+        asked, count = ask, len(model.main.operations)
+        reasons: list[str] = self._guarded(
+            "getReasons", lambda: [str(each) for each in islice(asked(model), count)]
+        )
+        return reasons
+
     def prepareModel(
         self,
         model: hal.Model,
@@ -212,16 +223,23 @@ class GuardedExecution:
     """As IExecution."""
 
     def __init__(self, name: str, execution: IExecution, known: list[Output]) -> None:
-        self._name = name
-        self._execution = execution
+        self._what = f"{name}.compute"
+        self._run = execution.compute
         self._known = known
+        self._checked: hal.ExecutionResult | None = None
+        """An immutable result that was checked: a device may answer with it again."""
 
     def compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         """As IExecution."""
-        run, known = self._execution.compute, self._known
-        what = f"{self._name}.compute"
-        result: hal.ExecutionResult = guarded(what, lambda: _result(run(deadline_ns), known))
+        result: hal.ExecutionResult = guarded(self._what, lambda: self._compute(deadline_ns))
         return result
+
+    def _compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
+        answer = self._run(deadline_ns)
+        if answer is not self._checked:
+            checked = _result(answer, self._known)
+            self._checked = checked if type(checked.output_shapes) is tuple else None
+        return answer
 
 
 def _result(result: Any, known: Sequence[Output]) -> hal.ExecutionResult:

@@ -9,7 +9,8 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import AbstractContextManager
 
 from nnapi_shim.drivers.adoption import Found
-from nnapi_shim.drivers.versioned.answer import LONGEST_WAIT_S, guarded, time_limit_ns
+from nnapi_shim.drivers.time_limit import time_limit_ns
+from nnapi_shim.drivers.versioned.answer import LONGEST_WAIT_S, guarded
 from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.interfaces import IDevice

@@ -77,6 +77,13 @@ class IDevice(Protocol):
         """Wait until the device is ready; raises UNAVAILABLE_DEVICE if it is gone."""
 
 
+class IExplainingDevice(IDevice, Protocol):
+    """A device that says why it does not run operations; other devices lack the method."""
+
+    def getReasons(self, model: Model) -> list[str]:
+        """For every operation of the main graph, why this device does not run it; "" if it does."""
+
+
 class IExtendedDevice(IDevice, Protocol):
     """A device with extensions; other devices lack the method."""
 

@@ -94,6 +94,7 @@ class _Explainer:
         self.levels = compliance(model)
         self.levels_without_defaults = compliance(without_defaults(model))
         self.answers = Answers(model, devices, preference)
+        self._own_reasons: dict[int, list[str]] = {}
         self.is_whole = not is_named and PARTITION.get() == NEVER
         self.own = [self._answered(device) for device in devices]
         """Per device: whether it supports each operation, or its error message."""
@@ -290,6 +291,9 @@ class _Explainer:
         driver, answer = self.devices[device], self.own[device]
         if isinstance(answer, str):
             return [Why("answer", f"it does not say what it runs: {answer}")]
+        own = self._reasons_of(device)
+        if own[position:] and own[position]:
+            return [Why("driver", own[position])]
         item = self.model.main.operations[position]
         hal = getattr(driver, "hal", "")
         if hal:
@@ -301,6 +305,16 @@ class _Explainer:
         if is_built_in(driver.name):
             return [self._undeclared(position)]
         return self._beyond(self.levels, position, specification_level(driver), "the device")
+
+    def _reasons_of(self, device: int) -> list[str]:
+        """A device's own reasons, asked for once; none if it has none, or fails."""
+        if device not in self._own_reasons:
+            ask = getattr(self.devices[device], "getReasons", None)
+            try:
+                self._own_reasons[device] = [] if ask is None else ask(self.model)
+            except NnapiError as error:
+                self._own_reasons[device] = [error.message] * len(self.model.main.operations)
+        return self._own_reasons[device]
 
     def _beyond(self, levels: Compliance, position: int, has: int, who: str) -> list[Why]:
         reasons = [

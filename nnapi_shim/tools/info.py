@@ -29,6 +29,7 @@ EXTRAS = {
     "onnx": ("onnx",),
     "tools": ("typer", "rich", "matplotlib", "pillow"),
     "explorer": ("ai-edge-model-explorer",),
+    "openvino": ("openvino", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
 }
 """Extra of nnapi_shim -> the packages that it installs."""

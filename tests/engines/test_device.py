@@ -6,12 +6,15 @@ import time
 import numpy as np
 import pytest
 
+import nnapi_shim
 from nnapi_shim import NnapiError, ResultCode
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.types import OutputShape, Request, RequestArgument
+from nnapi_shim.runtime import device_manager
+from nnapi_shim.tools.explain import explain
 from tests.engines.fake import Engine
 from tests.runtime.hal_models import Bound, Builder, chain
 
@@ -216,7 +219,7 @@ def test_what_a_device_does_not_run_has_a_reason():
     engine.declines = lambda node: "its products are wrong" if node.kind == "MUL" else ""
     device = engine.device()
     assert device.getSupportedOperations(model) == [True, False]
-    assert device._device.reasons(model) == ["", "its products are wrong"]
+    assert device.getReasons(model) == ["", "its products are wrong"]
 
 
 def test_measured_time():
@@ -238,3 +241,35 @@ def test_wishes_reach_the_engine(monkeypatch):
     )
     (wish,) = engine.wishes
     assert wish == (ExecutionPreference.LOW_POWER, Priority.HIGH, True, 3)
+
+
+def test_explain_gives_the_reasons(monkeypatch):
+    engine = Engine(doubled)
+    engine.declines = lambda node: "its products are wrong" if node.kind == "MUL" else ""
+    monkeypatch.setattr(device_manager, "_devices", {"all": [engine.device(), ReferenceDevice()]})
+    with nnapi_shim.Model() as model:
+        x = model.input("float32", (2,), name="x")
+        model.outputs(model.mul(x, x))
+        model.finish()
+        (operation,) = explain(model).operations
+    verdict = operation.verdicts[0]
+    assert (verdict.device, verdict.runs) == ("fake-cpu", False)
+    assert [why.text for why in verdict.reasons] == ["its products are wrong"]
+
+
+def test_an_engine_that_hangs_while_it_compiles(monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_DRIVER_TIMEOUT", "0.01")
+    engine = Engine(doubled)
+    monkeypatch.setattr(engine, "compiled", lambda *arguments: engine.stopped.wait(60))
+    with pytest.raises(
+        NnapiError, match=r"compiles the model, which did not end within 0\.01 s"
+    ) as e:
+        prepared(engine, chain("ADD"))
+    assert e.value.code is ResultCode.OP_FAILED
+    with pytest.raises(NnapiError) as missed:
+        prepared(engine, chain("ADD"), time.monotonic_ns() + 10**6)
+    assert missed.value.code in (
+        ResultCode.MISSED_DEADLINE_TRANSIENT,
+        ResultCode.MISSED_DEADLINE_PERSISTENT,
+    )
+    engine.stopped.set()

@@ -115,3 +115,13 @@ def test_an_engine_that_cannot_be_imported(monkeypatch, capfd, tmp_path):
     assert names() == OWN
     (line,) = capfd.readouterr().err.splitlines()
     assert line.endswith("is left out: it cannot be imported: libcudart.so.12: not found")
+
+
+def test_an_engine_that_hangs_while_it_is_imported(engine, monkeypatch, capfd):
+    monkeypatch.setenv("NNAPI_SHIM_DRIVER_LOAD_TIMEOUT", "0.01")
+    monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")
+    monkeypatch.setattr(engine_devices, "loaded_engine", lambda name: engine.stopped.wait(60))
+    assert names() == OWN
+    engine.stopped.set()
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "fake is left out" in line and "did not end within 0.01 s" in line

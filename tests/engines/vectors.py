@@ -1,8 +1,10 @@
 """Conformance vectors on the devices of engines.
 
-    python -m tests.engines.vectors DEVICE ... [--operations NAME ...] [--every N] [--json FILE]
+    python -m tests.engines.vectors DEVICE ... [--operations NAME ...] [--every N] [--rows]
 
-prints for each device how many examples are right, are declined with a reason, or are wrong.
+prints for each device how many examples are right, are declined with a reason, or are wrong. With
+--rows it takes each row of what the engine declines away, computes the examples that it declined,
+and names the rows without which they all are right.
 """
 
 import argparse
@@ -76,8 +78,9 @@ def _outcome(example: Example, of: Any) -> tuple[str, str]:
             if fails
             else ("wrong", str(error))
         )
-    reasons = [reason for reason in of._device.reasons(model) if reason]
-    assert [not r for r in of._device.reasons(model)] == of.getSupportedOperations(model)
+    all_reasons = of.getReasons(model)
+    assert [not reason for reason in all_reasons] == of.getSupportedOperations(model)
+    reasons = [reason for reason in all_reasons if reason]
     if reasons:
         return "declined", reasons[0]
     request, buffers = _request(example)
@@ -167,13 +170,22 @@ def main() -> None:
     parser.add_argument("devices", nargs="+")
     parser.add_argument("--operations", nargs="*", default=[])
     parser.add_argument("--every", type=int, default=1, help="take one in so many examples")
+    parser.add_argument("--start", type=int, default=0, help="leave out so many examples")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--rows", action="store_true", help="find rows that are not needed")
     arguments = parser.parse_args()
     codes = {OperationType[name] for name in arguments.operations}
-    chosen = [e for e in examples() if not codes or codes & e.operations][:: arguments.every]
+    chosen = [e for e in examples() if not codes or codes & e.operations][
+        arguments.start :: arguments.every
+    ]
     wrong, everything = 0, {}
-    for name in arguments.devices:
+    for name in arguments.devices if arguments.rows else ():
+        rows = unneeded(chosen, name)
+        wrong += len(rows)
+        print(*(f"{name}: {row}" for row in rows), sep="\n")
+        print(f"{name}: {len(rows)} rows are not needed")
+    for name in () if arguments.rows else arguments.devices:
         outcomes = in_children(chosen, name)
         everything[name] = outcomes
         counts = Counter(item.what for item in outcomes)
@@ -189,6 +201,33 @@ def main() -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps(everything, indent=0))
     sys.exit(bool(wrong))
+
+
+def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
+    """The rows of an engine that the installed version does not need: without them the examples
+    that they decline are right.
+    """
+    engine = name.partition("-")[0]
+    device(name)  # imports it
+    module = sys.modules[f"nnapi_shim.drivers.engines.{engine}"]
+    rows = module.DECLINED
+    found = []
+    for row in rows:
+        operations = {OperationType[kind] for kind in row.operations}
+        concerned = [
+            example
+            for example in chosen
+            if operations & example.operations and row.why in _outcome(example, device(name))[1]
+        ]
+        module.DECLINED = tuple(other for other in rows if other is not row)
+        outcomes = in_children(concerned, name)
+        module.DECLINED = rows
+        if not any(item.what == "wrong" for item in outcomes):
+            found.append(
+                f"{', '.join(row.operations)} {row.when}: {row.why} (seen in {row.seen}) "
+                f"is not needed for {len(concerned)} examples"
+            )
+    return found
 
 
 def in_children(chosen: Sequence[Example], name: str) -> list[Outcome]:

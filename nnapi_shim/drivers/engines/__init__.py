@@ -19,6 +19,7 @@ class Package(NamedTuple):
 
 
 PACKAGES = {
+    "openvino": Package("openvino", "openvino", "openvino"),
     "onnxruntime": Package("onnxruntime", "onnxruntime", "onnxruntime"),
 }
 """Engine, the name of its module here -> its package."""

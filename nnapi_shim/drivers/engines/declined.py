@@ -6,17 +6,27 @@ Each row has the version in which it was seen.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+QUANTIZED = (
+    "TENSOR_QUANT8_ASYMM",
+    "TENSOR_QUANT8_ASYMM_SIGNED",
+    "TENSOR_QUANT8_SYMM",
+    "TENSOR_QUANT8_SYMM_PER_CHANNEL",
+    "TENSOR_QUANT16_ASYMM",
+    "TENSOR_QUANT16_SYMM",
+)
 HALVES = ("TENSOR_FLOAT16", "FLOAT16")
 
 
 class Declined(NamedTuple):
-    """A row: the operations, when, why, and the version of the engine in which it was seen.
+    """A row: the operations, the uses, what is wrong, the version in which it was seen.
 
-    applies: whether a node (formats/graph/tensor.py) is of this kind.
+    applies: whether a node (formats/graph/tensor.py) is such a use. when: the same in words, as
+    "with float16 tensors"; "" for all uses.
     """
 
     operations: tuple[str, ...]
     applies: Callable[[Any], bool]
+    when: str
     why: str
     seen: str
 

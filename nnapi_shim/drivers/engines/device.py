@@ -27,10 +27,10 @@ class EngineDevice:
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """What the declarations accept, the format expresses, and the engine gets right."""
-        return [not reason for reason in self.reasons(model)]
+        return [not reason for reason in self.getReasons(model)]
 
-    def reasons(self, model: Model) -> list[str]:
-        """Why this device does not run each operation of the main graph; "" if it does."""
+    def getReasons(self, model: Model) -> list[str]:
+        """As IExplainingDevice."""
         engine, target = self._engine, self._target
         written = savers.exchange().reasons(model, lambda node: engine.declined(target, node))
         undeclared = "the specification does not define it with these operands"

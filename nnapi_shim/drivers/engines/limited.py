@@ -5,8 +5,10 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import TypeVar
 
+from nnapi_shim.drivers.time_limit import time_limit_ns
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.settings import Setting
 
 T = TypeVar("T")
 
@@ -28,14 +30,18 @@ def limited(
     work: Callable[[], T],
     deadline_ns: int | None,
     stop: Callable[[], None] = lambda: None,
+    setting: Setting | None = None,
 ) -> T:
-    """The result of `work`. With a deadline it runs on a thread of its own, and is left alone when
-    the deadline has passed.
+    """The result of `work`. With a limit it runs on a thread of its own, and is left alone when the
+    limit has passed.
 
-    stop: makes it end sooner. Raises MISSED_DEADLINE_TRANSIENT after the deadline, and what `work`
-    raises.
+    deadline_ns: of the program. stop: makes the work end sooner. setting: another limit, of which
+    the program knows nothing. Raises MISSED_DEADLINE_TRANSIENT after the deadline, OP_FAILED after
+    the limit of the setting, and what `work` raises.
     """
-    if deadline_ns is None:
+    limit_ns = None if setting is None else time_limit_ns(setting)
+    ends = [end for end in (deadline_ns, limit_ns and monotonic_ns() + limit_ns) if end]
+    if not ends:
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -56,13 +62,18 @@ def limited(
         raise op_failed(
             f"there is no thread in which {what}: {error}", "engine.no-thread"
         ) from None
-    seconds = (deadline_ns - monotonic_ns()) / 1e9
+    seconds = (min(ends) - monotonic_ns()) / 1e9
     if not ended.acquire(timeout=min(max(seconds, 0.0), _LONGEST_WAIT_S)):
         stop()
-        raise NnapiError(
-            ResultCode.MISSED_DEADLINE_TRANSIENT,
-            f"the deadline passed while {what}",
-            "engine.deadline.passed",
+        if min(ends) == deadline_ns or limit_ns is None or setting is None:
+            raise NnapiError(
+                ResultCode.MISSED_DEADLINE_TRANSIENT,
+                f"the deadline passed while {what}",
+                "engine.deadline.passed",
+            )
+        raise op_failed(
+            f"{what}, which did not end within {limit_ns / 1e9:g} s (see {setting.name})",
+            "engine.timeout",
         )
     if errors:
         raise errors[0]

@@ -5,7 +5,8 @@ from typing import Any
 
 import onnxruntime
 
-from nnapi_shim.drivers.engines.declined import HALVES, Declined, has_type, why_declined
+from nnapi_shim.drivers.engines.declined import why_declined
+from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
 from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
@@ -45,16 +46,6 @@ _ELEMENT_TYPES = {"f": 1, "B": 2, "b": 3, "H": 4, "h": 5, "i": 6, "e": 10, "I": 
 """Format character of an element -> TensorProto.DataType."""
 _BOOL = 9
 
-DECLINED = (
-    Declined(
-        ("IF", "WHILE"),
-        has_type(*HALVES),
-        "a conversion to float16 that only an inner graph reads gets lost",
-        "1.31.1",
-    ),
-)
-"""What it gets wrong on the processor; other providers fall back to the processor or have more."""
-
 
 class Engine:
     """As engine.Engine."""
@@ -86,6 +77,7 @@ class Engine:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _SILENT
         options.intra_op_num_threads = wishes.threads
+        options.add_session_config_entry("session.x64quantprecision", "1")  # no saturated sums
         if wishes.preference is ExecutionPreference.LOW_POWER:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         cpu = f"CPU{_END}"

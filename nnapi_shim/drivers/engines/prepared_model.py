@@ -15,6 +15,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.resolve import require_outputs
+from nnapi_shim.settings import DRIVER_TIMEOUT
 
 _MOST_SHAPES = 64
 """How many combinations of dimensions a model keeps resolved."""
@@ -46,8 +47,14 @@ class EnginePreparedModel:
         self._networks: dict[tuple[int, ...], Network] = {}
         self._shapes: dict[Any, list[Resolved]] = {}
         require_time(deadline_ns, f"{self.name} compiles the model")
-        self._networks[()] = limited(
-            f"{self.name} compiles the model", lambda: self._compiled(model), deadline_ns
+        self._networks[()] = self._in_time(model, deadline_ns)
+
+    def _in_time(self, model: hal.Model, deadline_ns: int | None) -> Network:
+        return limited(
+            f"{self.name} compiles the model",
+            lambda: self._compiled(model),
+            deadline_ns,
+            setting=DRIVER_TIMEOUT,
         )
 
     def _compiled(self, model: hal.Model) -> Network:
@@ -59,7 +66,7 @@ class EnginePreparedModel:
         with self._lock:
             network = self._networks.get(omitted)
             if network is None:
-                network = self._networks[omitted] = self._compiled(model)
+                network = self._networks[omitted] = self._in_time(model, None)
             return network
 
     def shapes(
@@ -198,12 +205,12 @@ class EngineExecution:
 
     def _sized(self, dimensions: Sequence[hal.Dimensions]) -> hal.ExecutionResult:
         """A result with these dimensions of the outputs, and whether their buffers are enough."""
-        shapes = [
+        shapes = tuple(
             hal.OutputShape(each, _bytes(operand.type, each) <= argument.length)
             for each, operand, argument in zip(
                 dimensions, self._operands, self._request.outputs, strict=True
             )
-        ]
+        )
         is_enough = all(shape.is_sufficient for shape in shapes)
         status = ErrorStatus.NONE if is_enough else ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
         return hal.ExecutionResult(status, shapes)

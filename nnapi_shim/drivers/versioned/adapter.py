@@ -8,13 +8,13 @@ from time import monotonic_ns, sleep
 from typing import Any
 
 from nnapi_shim import log
+from nnapi_shim.drivers.time_limit import time_limit_ns
 from nnapi_shim.drivers.versioned.answer import (
     Answer,
     is_status,
     require_success,
     returned,
     shown,
-    time_limit_ns,
 )
 from nnapi_shim.drivers.versioned.compliance import LEVEL_OF_HAL, compliance
 from nnapi_shim.drivers.versioned.conversion import (

@@ -9,11 +9,12 @@ from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim import log
+from nnapi_shim.drivers.time_limit import time_limit_ns
 from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.v1_0 import ErrorStatus
-from nnapi_shim.settings import DRIVER_TIMEOUT, Setting
+from nnapi_shim.settings import DRIVER_TIMEOUT
 
 RESULT_CODES = {
     ErrorStatus.NONE: ResultCode.NO_ERROR,
@@ -105,19 +106,6 @@ def require_success(what: str, status: Any) -> None:
         raise NnapiError(
             RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}", "driver.failed"
         )
-
-
-def time_limit_ns(setting: Setting = DRIVER_TIMEOUT) -> int | None:
-    """The time limit of a driver's answer, from the settings; None for no limit."""
-    text = setting.get()
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 1e9:
-        setting.refuse(text, "allowed are numbers of seconds from 0")
-        seconds = float(setting.default)
-    return int(seconds * 1e9) if seconds else None
 
 
 class Answer:

@@ -11,6 +11,7 @@ from nnapi_shim.formats.graph.reading import read_graph
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node
 from nnapi_shim.formats.onnx.exporting.exporter import expressed_graph
 from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
+from nnapi_shim.formats.onnx.exporting.unsigned import made_unsigned
 from nnapi_shim.hal.types import Model
 from nnapi_shim.runtime.referenced import Part
 
@@ -72,7 +73,9 @@ def written(model: Model) -> tuple[bytes, list[str], list[str]]:
             f"the package {error.name} is missing; `{command}` installs it",
             "export.package-missing",
         ) from None
-    return written_with_names(*expressed_graph(read_graph(_view(model))))
+    graph, nodes = expressed_graph(read_graph(_view(model)))
+    made_unsigned(nodes, graph)
+    return written_with_names(graph, nodes)
 
 
 def _view(model: Model) -> GraphView:

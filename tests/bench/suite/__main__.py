@@ -2,7 +2,8 @@
 
     python -m tests.bench.suite [--json FILE] [--page] [--from FILE ...]
 
-The environment chooses: MODELS, parts of names with commas between them, THREADS, ROUNDS, PEERS;
+The environment chooses: MODELS, parts of names with commas between them, THREADS, ROUNDS, PEERS,
+DEVICES (of engines, beside the engines themselves);
 TIER=v3 holds all runtimes to AVX2, TIER=v2 to SSE4.2 (`tier.py`); CLOCK=cpu measures time of
 processors, which is less disturbed where other programs run.
 --from measures nothing: it takes what earlier runs have written, a model from the last that has it.
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nnapi_shim.tools.runtimes import RUNTIMES
-from tests.bench.suite import c_program, machine, page, picture, tier
+from tests.bench.suite import c_program, devices, machine, page, picture, tier
 from tests.bench.suite.contestants import ROOT, TRAINED, contestants, names
 from tests.bench.suite.figures import OURS, Figures, figures, plain, read
 from tests.bench.suite.race import race
@@ -37,7 +38,7 @@ def main() -> None:
     inputs = parser.parse_args()
     content = _earlier(inputs.earlier) if inputs.earlier else _measured(inputs.json)
     models = [read(model) for model in content["models"]]
-    print("\n".join(page.summary(models)))
+    print("\n".join([*page.summary(models), *devices.summary(models)]))
     if inputs.page:
         threads = sorted({times.threads for model in models for times in model.times})
         picture.picture(models, threads, PAGE.parent / PICTURE)
@@ -75,7 +76,7 @@ def _measured(target: Path | None) -> dict[str, Any]:
         sys.exit(f"bench-models: no model has {' or '.join(expected)} in its name: {names()}")
     limit = tier.wanted()
     variables = tier.environment(limit)
-    runtimes = tier.held_runtimes([OURS, *peers()], variables)
+    runtimes = tier.held_runtimes([OURS, *devices.wanted(), *peers()], variables)
     about = machine.about(runtimes, limit)
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
     began = time.monotonic()

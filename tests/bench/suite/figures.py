@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.bench.suite.contestants import Contestant
+from tests.bench.suite.devices import DeviceRatio
+from tests.bench.suite.devices import ratios as device_ratios
 from tests.bench.suite.race import Race
 
 OURS = "nnapi_shim"
@@ -67,6 +69,7 @@ class Figures:
     ratios: tuple[Ratio, ...]
     nearness: tuple[Nearness, ...]
     failed: dict[str, str]
+    devices: tuple[DeviceRatio, ...] = ()
 
     def of(self, runtime: str, threads: int) -> Times | None:
         """The times of a runtime."""
@@ -95,6 +98,7 @@ def figures(contestant: Contestant, race: Race) -> Figures:
         tuple(filter(None, (_ratio(race, n) for n in threads))),
         tuple(_nearness(race)),
         {entrant.runtime: why for entrant, why in race.failed.items()},
+        tuple(device_ratios(race)),
     )
 
 
@@ -103,7 +107,7 @@ def _ratio(race: Race, threads: int) -> Ratio | None:
     middles = {
         entrant.runtime: [median(samples) for samples in rounds]
         for entrant, rounds in race.samples.items()
-        if entrant.threads == threads
+        if entrant.threads == threads and "-" not in entrant.runtime
     }
     ours = middles.pop(OURS, None)
     if ours is None or not middles:
@@ -111,7 +115,7 @@ def _ratio(race: Race, threads: int) -> Ratio | None:
     least = {
         entrant.runtime: min(min(samples) for samples in rounds)
         for entrant, rounds in race.samples.items()
-        if entrant.threads == threads
+        if entrant.threads == threads and "-" not in entrant.runtime
     }
     own = least.pop(OURS)
     ratios = [mine / min(theirs) for mine, *theirs in zip(ours, *middles.values(), strict=True)]
@@ -162,6 +166,9 @@ def plain(actual: Figures) -> dict[str, Any]:
 
 def read(content: dict[str, Any]) -> Figures:
     """What was plain."""
-    kinds = (("times", Times), ("ratios", Ratio), ("nearness", Nearness))
-    lists = {key: tuple(kind(**item) for item in content[key]) for key, kind in kinds}
+    kinds = (
+        *(("times", Times), ("ratios", Ratio), ("nearness", Nearness)),
+        ("devices", DeviceRatio),
+    )
+    lists = {key: tuple(kind(**item) for item in content.get(key, ())) for key, kind in kinds}
     return Figures(**{**content, **lists})

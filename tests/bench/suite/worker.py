@@ -23,11 +23,13 @@ from typing import Any
 def started(runtime: str, path: str, threads: int, folder: str) -> tuple[Any, Any]:
     """The outputs of a first run, and what gives the call that runs again."""
     arrays = loaded(folder, "input")
-    if runtime == "nnapi_shim":
+    if runtime == "nnapi_shim" or "-" in runtime:  # openvino-cpu and the like
+        engine, _, is_device = runtime.partition("-")
+        os.environ["NNAPI_SHIM_ENGINES"] = engine if is_device else ""
         import nnapi_shim
 
         model = nnapi_shim.load(Path(path))
-        compilation = model.compile("nnapi-cpu")
+        compilation = model.compile(runtime if is_device else "nnapi-cpu")
         first = compilation.run(*arrays)
         results = list(first) if isinstance(first, list | tuple) else [first]
         return results, lambda: in_c(model, compilation, arrays)

@@ -1,0 +1,123 @@
+"""OpenVINO: a device for each processor, GPU and NPU that it finds."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import openvino
+
+from nnapi_shim import address
+from nnapi_shim.drivers.engines.declined import why_declined
+from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
+from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
+from nnapi_shim.hal.quantization import STRUCT_CODES
+from nnapi_shim.hal.types import PerformanceInfo, element_count
+
+_KINDS = {
+    "CPU": (DeviceType.CPU, PerformanceInfo(1.0, 1.0)),
+    "GPU": (DeviceType.GPU, PerformanceInfo(0.3, 1.0)),
+    "NPU": (DeviceType.ACCELERATOR, PerformanceInfo(0.5, 0.3)),
+}
+"""Kind of place, the beginning of its name -> type and assumed performance."""
+
+_PRIORITIES = {Priority.LOW: "LOW", Priority.MEDIUM: "MEDIUM", Priority.HIGH: "HIGH"}
+
+
+class Engine:
+    """As engine.Engine."""
+
+    def __init__(self) -> None:
+        self._core = openvino.Core()
+        self._version = openvino.__version__.partition("-")[0]
+
+    def targets(self) -> list[Target]:
+        """One for each device of a known kind, such as openvino-cpu and openvino-gpu.0."""
+        targets = []
+        for place in self._core.available_devices:
+            kind, _, number = place.partition(".")
+            if kind in _KINDS:
+                name = f"openvino-{kind.lower()}"
+                name += f".{number or 0}" if kind == "GPU" else f".{number}" if number else ""
+                targets.append(Target(name, place, _KINDS[kind][0], self._version, _KINDS[kind][1]))
+        return targets
+
+    def declined(self, target: Target, node: Any) -> str:
+        """A row of DECLINED."""
+        return why_declined(DECLINED, node)
+
+    def compiled(
+        self,
+        target: Target,
+        content: bytes,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> "Network":
+        """A compiled model. Results have the precision of float32, unless the model is relaxed and
+        the device a GPU or NPU.
+        """
+        model = self._core.read_model(content)
+        is_throughput = wishes.preference is ExecutionPreference.SUSTAINED_SPEED
+        hints: dict[str, Any] = {
+            "PERFORMANCE_HINT": "THROUGHPUT" if is_throughput else "LATENCY",
+            "MODEL_PRIORITY": _PRIORITIES[wishes.priority],
+        }
+        if target.type is DeviceType.CPU or not wishes.is_relaxed:
+            hints["INFERENCE_PRECISION_HINT"] = "f32"
+        if target.type is DeviceType.CPU and wishes.threads:
+            hints["INFERENCE_NUM_THREADS"] = wishes.threads
+        known = self._core.get_property(target.place, "SUPPORTED_PROPERTIES")
+        hints = {name: value for name, value in hints.items() if name in known}
+        return Network(self._core.compile_model(model, target.place, hints))
+
+
+class Network:
+    """As engine.Network: a compiled model."""
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+
+    def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> "Run":
+        """As engine.Network."""
+        request = self._compiled.create_infer_request()
+        for number, buffer in enumerate(inputs):
+            request.set_input_tensor(number, _tensor(buffer))
+        for number, to in enumerate(outputs):
+            if to is not None:
+                request.set_output_tensor(number, _tensor(to))
+        return Run(request)
+
+
+def _tensor(buffer: Buffer) -> Any:
+    """The memory of an argument as OpenVINO takes it, without a copy."""
+    is_bool = buffer.type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
+    dtype = np.dtype(np.bool_ if is_bool else STRUCT_CODES[buffer.type])
+    count = element_count(buffer.dimensions)
+    if not count:
+        return openvino.Tensor(np.empty(buffer.dimensions, dtype))
+    data = np.frombuffer(address.view(buffer.address, count * dtype.itemsize), dtype)
+    return openvino.Tensor(data.reshape(buffer.dimensions), shared_memory=True)
+
+
+class Run:
+    """As engine.Run: an InferRequest."""
+
+    def __init__(self, request: Any) -> None:
+        self._request = request
+        self._infer = partial(
+            request.infer, share_inputs=True, share_outputs=True, decode_strings=False
+        )
+
+    def compute(self) -> None:
+        """As engine.Run."""
+        self._infer()
+
+    def stop(self) -> None:
+        """OpenVINO ends before the next operation."""
+        self._request.cancel()
+
+    def output(self, number: int) -> Any:
+        """As engine.Run."""
+        return self._request.get_output_tensor(number).data
