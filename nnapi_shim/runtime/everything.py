@@ -4,15 +4,20 @@ from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 
+from nnapi_shim import savers
 from nnapi_shim.process import load_numpy
 from nnapi_shim.runtime import program_constants
 from nnapi_shim.runtime.device_manager import devices
+from nnapi_shim.settings import ENGINES
 
 PARTS = ("hal", "operations", "drivers", "runtime", "abi")
 """The packages that a C program may use."""
 
 COMPILER = tuple(f"nnapi_shim.drivers.cpu.{room}" for room in ("kernels", "codegen", "toolchain"))
 """The kernel compiler, which a sandboxed program without file access cannot use."""
+
+ENGINES_PACKAGE = "nnapi_shim.drivers.engines"
+"""Devices on engines: its modules need packages that may be missing, and the setting."""
 
 LATER = ("json", "select", "signal")
 """Modules of the standard library that functions import on demand."""
@@ -32,11 +37,13 @@ def load_everything() -> None:
         _load(package, import_module(package).__path__)
     for device in devices():
         device.wait()
+    if ENGINES.get():
+        savers.exchange()
 
 
 def _load(package: str, path: Iterable[str]) -> None:
     for module in iter_modules(path, f"{package}."):
-        if module.name not in COMPILER:
+        if module.name not in COMPILER and module.name != ENGINES_PACKAGE:
             loaded = import_module(module.name)
             if module.ispkg:
                 _load(module.name, loaded.__path__)
