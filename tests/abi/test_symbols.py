@@ -10,7 +10,7 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include"
 NODES = {
     "LIBNEURALNETWORKS": ("android/NeuralNetworks.h", 69),
     "LIBNEURALNETWORKS_PLATFORM": ("android/NeuralNetworksExtensions.h", 6),
-    "NNAPI_SHIM": ("nnapi_shim.h", 9),
+    "NNAPI_SHIM": ("nnapi_shim.h", 10),
 }
 
 
