@@ -21,8 +21,8 @@ BEGIN = "## Operations\n"
 
 TABLE = """## Operations
 
-*yes* means all types of the operation. Inputs that decide shapes, sizes or activations must be
-constants, with some exceptions.
+`make docs` writes this table, from `docs/write_engines.py`. *yes* means all types of the operation.
+Inputs that decide shapes, sizes or activations must be constants, with some exceptions.
 
 | operation | types | {engines} |
 |---|---|{rules}|

@@ -4,7 +4,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
-from nnapi_shim import log
+from nnapi_shim import log, savers
 from nnapi_shim.drivers.adoption import Found, adopted
 from nnapi_shim.drivers.engines import PACKAGES
 from nnapi_shim.drivers.engines.limited import limited
@@ -16,6 +16,11 @@ from nnapi_shim.process import load_numpy
 from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, ENGINES
 
 ALL = "all"
+
+
+def load_writer() -> None:
+    """Import what writes models for engines, which else the first compilation does."""
+    savers.exchange()
 
 
 def of_engines(names: str) -> list[Found]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 
-from nnapi_shim import savers
 from nnapi_shim.process import load_numpy
 from nnapi_shim.runtime import program_constants
 from nnapi_shim.runtime.device_manager import devices
@@ -38,7 +37,9 @@ def load_everything() -> None:
     for device in devices():
         device.wait()
     if ENGINES.get():
-        savers.exchange()
+        from nnapi_shim.drivers import engine_devices
+
+        engine_devices.load_writer()
 
 
 def _load(package: str, path: Iterable[str]) -> None:

@@ -51,6 +51,7 @@ def test_a_capture_has_the_constants(program, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.own_process
 def test_segments_are_mapped_read_only_from_the_executable():
     segments = [*program_constants._read_only_segments()]
     assert segments

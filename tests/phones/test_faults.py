@@ -65,7 +65,7 @@ def test_rules() -> None:
         ("function=Model_create code=NO_ERROR", "code is 'NO_ERROR'"),
         ("function=Model_create device=x code=OP_FAILED", "takes no device="),
         ("function=Model_create do=nan", "takes no device=, at= and do="),
-        ("device=x do=explode", "allowed are unsupported, no-cache, lost"),
+        ("device=x do=explode", "allowed are unsupported, fewer, no-cache, damaged-cache, lost"),
         ("device=x do=nan at=prepare", "do=nan belongs to at=run"),
         ("device=x at=free code=OP_FAILED", "allowed are supported, prepare, run"),
         ("device=x do=nan code=OP_FAILED", "has code= and do="),

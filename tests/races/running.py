@@ -21,6 +21,7 @@ from nnapi_shim.hal.types import (
     DataLocation,
     Model,
     Operation,
+    Pool,
     Request,
     RequestArgument,
     Subgraph,
@@ -163,7 +164,7 @@ class Case:
                 raise Broken(f"{self.name}: an output contains memory from beside an input")
 
 
-class _Mapped:
+class _Mapped(Pool):
     """Memory as a pool of a model."""
 
     def __init__(self, memory: Memory) -> None:
