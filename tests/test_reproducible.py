@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 FAMILIES = ("joining", "bind")
 SOURCES = ("Makefile", "build_ffi.py", "include", "nnapi_shim", "c_examples", "install")

@@ -12,6 +12,8 @@ import pytest
 from tests.install.trees import PROJECTS, finished, install_wheel, make_environment, runs
 from tests.waiting import HANGS_S
 
+pytestmark = pytest.mark.slow
+
 
 def pythons():
     """Every CPython from 3.10 on of this machine, each version once: name -> executable."""

@@ -15,6 +15,8 @@ from nnapi_shim.drivers.cpu.program.library import library_name
 from tests.conformance.vectors import FOLDER
 from tests.drivers.exact.comparison import QUANTIZED_USES, line, worst
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 FAMILIES = (
     *("activation", "bind", "depthwise", "depthwise_quantized", "gemm", "grouped_convolution"),
