@@ -3,10 +3,10 @@
  * Speeds of processors, as the kernel knows them: the capacity of each on Arm, and on newer kernels of hybrid
  * x86 processors; else the list of the slow ones of those. Without either, all are alike.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hybrid.h"
 
@@ -53,7 +53,7 @@ static void set_slow(const char *list)
     }
 }
 
-void nn_read_speeds(void)
+static void read_speeds(void)
 {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
@@ -80,6 +80,12 @@ void nn_read_speeds(void)
             faster[at] += CPU_ISSET(other, &allowed) && speeds[other] > speeds[at];
         nn_is_hybrid |= faster[at] > 0;
     }
+}
+
+void nn_read_speeds(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_speeds);
 }
 
 bool nn_is_too_slow(int64_t left, int64_t threads)

@@ -10,7 +10,8 @@
 /* Whether the processors of this process differ. */
 extern bool nn_is_hybrid;
 
-/* Reads the speeds of the processors; called once, before the first worker starts. */
+/* Reads the speeds of the processors, at the first call: when kernels are loaded, as a program may not be allowed to
+ * open files later. */
 void nn_read_speeds(void);
 /* Whether `threads` threads on faster processors than this one run the units that are left in less time than
  * this one runs a unit. False where nn_is_hybrid is. */

@@ -4,6 +4,7 @@
 
 #include <nnapi_shim.h>
 
+#include "hybrid.h"
 #include "pool.h"
 #include "program.h"
 
@@ -41,5 +42,6 @@ int32_t nn_run_program(struct nn_run *run, int64_t part)
 
 uint64_t nnapi_shim_getProgramRunner(void)
 {
+    nn_read_speeds();
     return (uint64_t)(uintptr_t)nn_run_program;
 }

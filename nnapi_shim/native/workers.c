@@ -158,9 +158,8 @@ static void in_child(void)
     atomic_flag_clear(&is_starting);
 }
 
-static void prepare(void)
+static void observe_forks(void)
 {
-    nn_read_speeds();
     pthread_atfork(NULL, NULL, in_child);
 }
 
@@ -190,7 +189,7 @@ void nn_start_workers(int64_t threads)
         || atomic_load_explicit(&cannot_start, memory_order_relaxed)
         || atomic_flag_test_and_set(&is_starting))
         return;
-    pthread_once(&once, prepare);
+    pthread_once(&once, observe_forks);
     sigset_t blocked, before;
     nn_signals_of_the_program(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);

@@ -1,12 +1,13 @@
 """The other runtimes that exported models are computed in."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.api.model import Model
+
+_CPU, _PRECISE = "CPUExecutionProvider", "session.x64quantprecision"
 
 
 def exported(model: Model, format: str) -> bytes:
@@ -42,19 +43,17 @@ def in_onnxruntime(content: bytes, inputs: list[Any]) -> list[Any]:
     """An .onnx file in ONNX Runtime."""
     import onnxruntime
 
-    session = None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
     # Sums of products of bytes saturate by default on processors without dot products of bytes. The
     # option that avoids it fails where several nodes share a constant.
-    for precise in ("1", "0"):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        options.add_session_config_entry("session.x64quantprecision", precise)
-        with suppress(onnxruntime.capi.onnxruntime_pybind11_state.Fail):
-            session = session or onnxruntime.InferenceSession(
-                content, options, providers=["CPUExecutionProvider"]
-            )
-    assert session is not None
+    options.add_session_config_entry(_PRECISE, "1")
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=[_CPU])
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        options.add_session_config_entry(_PRECISE, "0")
+        session = onnxruntime.InferenceSession(content, options, providers=[_CPU])
     named = {i.name: np.asarray(v) for i, v in zip(session.get_inputs(), inputs, strict=True)}
     return list(session.run(None, named))
 

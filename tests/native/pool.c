@@ -213,7 +213,7 @@ static bool can_take(bool is_caller, int64_t units, int64_t threads)
  * one needs as long for all that are left; the caller takes all. */
 static void leave_to_faster(int rounds, int fast, int slow, int ratio)
 {
-    run_parallel(1); /* starts workers, which reads the speeds */
+    REQUIRE(nnapi_shim_getProgramRunner() != 0); /* reads the speeds */
     REQUIRE(nn_is_hybrid);
     run_on(slow);
     for (int64_t units = 1; units < 10; units++) {

@@ -62,4 +62,4 @@ class EngineDevice:
 def _threads() -> int:
     """The most threads of a computation; 0 for as many as the engine likes."""
     text = THREADS.get()
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0

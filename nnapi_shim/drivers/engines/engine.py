@@ -6,6 +6,13 @@ from typing import Any, NamedTuple, Protocol
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
 from nnapi_shim.hal.types import Dimensions, PerformanceInfo
 
+PERFORMANCE = {
+    DeviceType.CPU: PerformanceInfo(1.0, 1.0),
+    DeviceType.GPU: PerformanceInfo(0.3, 1.0),
+    DeviceType.ACCELERATOR: PerformanceInfo(0.5, 0.3),
+}
+"""Type of a device -> assumed time and power relative to nnapi-cpu."""
+
 
 class Target(NamedTuple):
     """A device of an engine.

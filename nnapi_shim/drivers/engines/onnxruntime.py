@@ -7,11 +7,10 @@ import onnxruntime
 
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
-from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
-from nnapi_shim.hal.types import PerformanceInfo
 
 _PLACES = {
     "CPU": DeviceType.CPU,
@@ -33,12 +32,6 @@ _PLACES = {
 
 _END = "ExecutionProvider"
 
-_PERFORMANCE = {
-    DeviceType.CPU: PerformanceInfo(1.0, 1.0),
-    DeviceType.GPU: PerformanceInfo(0.3, 1.0),
-    DeviceType.ACCELERATOR: PerformanceInfo(0.5, 0.3),
-}
-
 _SILENT = 4
 """Severity below which ONNX Runtime logs nothing: failures are raised, too."""
 
@@ -58,7 +51,7 @@ class Engine:
             if kind is not None:
                 name = f"onnxruntime-{provider.removesuffix(_END).lower()}"
                 version = onnxruntime.__version__
-                targets.append(Target(name, provider, kind, version, _PERFORMANCE[kind]))
+                targets.append(Target(name, provider, kind, version, PERFORMANCE[kind]))
         return targets
 
     def declined(self, target: Target, node: Any) -> str:

@@ -10,17 +10,13 @@ import openvino
 from nnapi_shim import address
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
-from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
 from nnapi_shim.hal.quantization import STRUCT_CODES
-from nnapi_shim.hal.types import PerformanceInfo, element_count
+from nnapi_shim.hal.types import element_count
 
-_KINDS = {
-    "CPU": (DeviceType.CPU, PerformanceInfo(1.0, 1.0)),
-    "GPU": (DeviceType.GPU, PerformanceInfo(0.3, 1.0)),
-    "NPU": (DeviceType.ACCELERATOR, PerformanceInfo(0.5, 0.3)),
-}
-"""Kind of place, the beginning of its name -> type and assumed performance."""
+_KINDS = {"CPU": DeviceType.CPU, "GPU": DeviceType.GPU, "NPU": DeviceType.ACCELERATOR}
+"""Kind of place, the beginning of its name -> type."""
 
 _PRIORITIES = {Priority.LOW: "LOW", Priority.MEDIUM: "MEDIUM", Priority.HIGH: "HIGH"}
 
@@ -40,7 +36,8 @@ class Engine:
             if kind in _KINDS:
                 name = f"openvino-{kind.lower()}"
                 name += f".{number or 0}" if kind == "GPU" else f".{number}" if number else ""
-                targets.append(Target(name, place, _KINDS[kind][0], self._version, _KINDS[kind][1]))
+                type = _KINDS[kind]
+                targets.append(Target(name, place, type, self._version, PERFORMANCE[type]))
         return targets
 
     def declined(self, target: Target, node: Any) -> str:

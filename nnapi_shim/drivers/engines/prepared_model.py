@@ -258,7 +258,8 @@ def _write(array: Any, operand: hal.Operand, dimensions: hal.Dimensions, to: int
             "engine.output.size",
         )
     if size:
-        address.view(to, size)[:] = np.ascontiguousarray(array).tobytes()
+        contiguous = np.ascontiguousarray(array)
+        address.copy(to, contiguous.ctypes.data, size)
 
 
 def _bytes(type: Any, dimensions: hal.Dimensions) -> int:

@@ -97,13 +97,14 @@ class _Walk:
                 end += 1
             region = rows[number:end]
             if self._by_tile or region[0][3]:
-                code, durations = _run_tiles(region, deadline)
+                code, stopped, durations = _run_tiles(region, deadline)
             else:
                 began = monotonic_ns()
                 code = self._walk(steps + STEP_BYTES * number, len(region), deadline)
                 durations = [monotonic_ns() - began]
+                stopped = address.words(self._own.address + _STOPPED, "int64_t", 1)[0]
             if code > 0:
-                address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
+                address.view(block + _STOPPED, 8)[:] = (number + stopped).to_bytes(8, "little")
                 return code
             if not region[0][3]:
                 self._report(number, region, durations)
@@ -135,18 +136,22 @@ def _chains(region: Sequence[Row]) -> Iterator[Sequence[Row]]:
             begin = at + 1
 
 
-def _run_tiles(region: Sequence[Row], deadline: int) -> tuple[int, list[int]]:
-    """The result code of the tile that stopped or branches, or 0, and the time of each tile."""
+def _run_tiles(region: Sequence[Row], deadline: int) -> tuple[int, int, list[int]]:
+    """The result code of the tile that stopped or branches, or 0, its step in the region, and the
+    time of each tile.
+    """
     durations: list[int] = []
+    first = 0
     for chain in _chains(region):
         calls: list[tuple[Any, int]] = [
             (address.function(kernel, STEP_SIGNATURE), block) for kernel, block, *_ in chain
         ]
         for tile in range(chain[0][2]):
             began = monotonic_ns()
-            for kernel, block in calls:
+            for at, (kernel, block) in enumerate(calls):
                 code = int(kernel(block, tile, deadline))
                 if code:
-                    return code, durations
+                    return code, first + at, durations
             durations.append(monotonic_ns() - began)
-    return 0, durations
+        first += len(chain)
+    return 0, 0, durations
