@@ -27,7 +27,7 @@ def test_its_version():
 
 
 @pytest.mark.parametrize(
-    ("preference", "priority"), zip(ExecutionPreference, Priority, strict=True)
+    ("preference", "priority"), [*zip(ExecutionPreference, Priority, strict=True)]
 )
 def test_a_model(preference, priority):
     model = chain("ADD MUL", (2, 3))
