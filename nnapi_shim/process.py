@@ -21,6 +21,9 @@ except ImportError:  # an unknown Python
 runs_our_python = [False]
 """Whether the library started the interpreter, in a program that had none."""
 
+has_called = [False]
+"""Whether there has been a call of the C API, at which the settings of its functions were read."""
+
 generation = [0]
 """Number of forks between the process that started Python and this one."""
 

@@ -53,6 +53,7 @@ def attach(
     Returns the address of the table of C functions.
     """
     process.runs_our_python[0] = bool(is_ours)
+    process.has_called[0] = True
     if is_ours:
         defer_while_importing()
     if is_privileged:

@@ -35,7 +35,10 @@ class CheckReport:
         log.warning(f"check {check} ({level_of(check)}): {text}")
         if self._checks.report:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            fd = os.open(self._checks.report, flags, 0o600)
+            try:
+                fd = os.open(self._checks.report, flags, 0o600)
+            except OSError:  # the program has given up the right to write it
+                return
             try:
                 os.write(fd, f"{json.dumps({'check': check, 'text': text})}\n".encode())
             finally:

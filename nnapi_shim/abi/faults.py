@@ -71,6 +71,8 @@ class _Watch:
         self._calls: Counter[str] = Counter()
         self._refusals: set[tuple[str, str]] = set()
         """Function and rule of the refusals in the report."""
+        self._is_told = False
+        """Whether the report says that a child of fork() calls, too."""
 
     def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function with faults."""
@@ -81,6 +83,9 @@ class _Watch:
         @wraps(function)
         def call(*arguments: Any) -> Any:
             self._calls[name] += 1
+            if not self._is_told and self._injector.is_forked():
+                self._is_told = True
+                self._injector.report({"forked": name})
             deeds = []
             for fault in self._injector.at_function(name):
                 if fault.rule.deed:

@@ -7,6 +7,7 @@ from nnapi_shim.abi.instrumentation import watch_all
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.levels import FUNCTION_LEVELS, feature_level
 from nnapi_shim.hints import Any
+from nnapi_shim.phones.bursts import in_a_burst
 from nnapi_shim.phones.current import current
 from nnapi_shim.phones.profile import Profile
 
@@ -53,4 +54,6 @@ def _of_the_phone(name: str, function: Callable[..., Any], profile: Profile) -> 
             return function(execution, code, duration)
 
         return get_duration
+    if name == "ANeuralNetworksExecution_burstCompute":
+        return in_a_burst(function)
     return function

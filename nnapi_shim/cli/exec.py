@@ -1,5 +1,8 @@
 """`nnapi-shim exec`."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -157,6 +160,8 @@ def exec_(
 
 FINDINGS = 1
 """Exit code of a sweep, or of checks, with findings."""
+_OF_A_SIGNAL = 128
+"""Exit code of a shell for a program that a signal ends, less the signal's number."""
 
 
 def _check(command: list[str], variables: dict[str, str], checks: str, fail_on: str) -> None:
@@ -189,7 +194,7 @@ def _sweep(
     require_json(as_json, force)
     if junit is not None:
         output_file.require_free(junit, force)
-    with progress() as tell:
+    with progress() as tell, _ended_by_sigterm():
         report = tool.sweep(
             command, variables, jobs=jobs, limit_s=limit, most_calls=calls, progress=tell
         )
@@ -198,6 +203,20 @@ def _sweep(
     present(report, as_json, force, _show)
     if report.findings:
         raise typer.Exit(FINDINGS)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the programs that run, too."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(_OF_A_SIGNAL + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _show(report: "Sweep") -> None:
@@ -218,5 +237,7 @@ def _show(report: "Sweep") -> None:
         write(
             f"{count(report.skipped, 'call')} did not fail; --calls sets how many of a function do"
         )
+    if report.written:
+        write(f"runs with a failing call wrote files here: {', '.join(report.written[:5])}")
     if not report.compares_output:
         write("stdout differs from run to run, so wrong output was not looked for")

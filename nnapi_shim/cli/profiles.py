@@ -89,9 +89,14 @@ def _show(report: "Phone") -> None:
     if report.library is not None:
         write(f"library with these functions alone: {report.library}")
     for device in report.devices:
-        write(
+        text = (
             f"{device.name} {device.version}: {device.type}, feature level {device.feature_level}"
         )
+        if device.cache_files is not None:
+            model, data = device.cache_files
+            text += f", compiled models in {count(model + data, 'file')}"
+            text += f" ({model} for code, {data} for data)" if data else ""
+        write(text)
         for rule in device.operations:
             write(f"  {rule}")
 

@@ -1,5 +1,6 @@
 """IDevice of a profile: another device of this library computes what it takes."""
 
+from contextlib import AbstractContextManager, nullcontext
 from time import sleep
 
 from nnapi_shim.drivers import built_in_devices
@@ -8,7 +9,8 @@ from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.levels import feature_level
 from nnapi_shim.hal.types import CacheHandles, Capabilities, ExecutionResult, Model, Request
-from nnapi_shim.phones.profile import DeviceProfile
+from nnapi_shim.phones.bursts import is_in_a_burst
+from nnapi_shim.phones.profile import ONE_FILE, CacheFiles, DeviceProfile
 from nnapi_shim.phones.taken import taken
 
 _US = 1e-6
@@ -46,8 +48,9 @@ class ProfiledDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> IPreparedModel:
-        """Compile on the computing device; with its cache only if the profile has caching. If the
-        profile says how the device computes with float16, nnapi-reference does so, without a cache.
+        """Compile on the computing device; with its cache only if the profile has caching, in as
+        many files as it says. If the profile says how the device computes with float16,
+        nnapi-reference does so, without a cache.
         """
         delays = self._described.delays
         if delays.compile_us:
@@ -58,9 +61,25 @@ class ProfiledDevice:
         precision = None if half is None else half.of_model(model)
         if precision is not None:
             computing, handles = ReferenceDevice(precision), None
-        prepared = computing.prepareModel(model, preference, priority, deadline_ns, handles)
-        longer_us = delays.run_us + delays.operation_us * len(model.main.operations)
-        return DelayedPreparedModel(prepared, longer_us) if longer_us else prepared
+        with self._in_files(handles, self._described.caching, model) as own:
+            prepared = computing.prepareModel(model, preference, priority, deadline_ns, own)
+        burst_us = delays.run_us if delays.burst_run_us is None else delays.burst_run_us
+        operations_us = delays.operation_us * len(model.main.operations)
+        if not (delays.run_us or burst_us or operations_us):
+            return prepared
+        return DelayedPreparedModel(
+            prepared, delays.run_us + operations_us, burst_us + operations_us
+        )
+
+    def _in_files(
+        self, cache: CacheHandles | None, files: CacheFiles | None, model: Model
+    ) -> AbstractContextManager[CacheHandles | None]:
+        """The cache of the computing device, whose file becomes the files of this one."""
+        if cache is None or files is None or files == ONE_FILE:
+            return nullcontext(cache)
+        from nnapi_shim.phones.cache_files import in_parts
+
+        return in_parts(cache, files, self.name, model)
 
     def wait(self) -> None:
         """As the computing device."""
@@ -68,30 +87,33 @@ class ProfiledDevice:
 
 
 class DelayedPreparedModel(IPreparedModel):
-    """A prepared model whose runs take longer."""
+    """A prepared model whose runs take longer, by another time in bursts."""
 
-    def __init__(self, prepared: IPreparedModel, longer_us: float) -> None:
+    def __init__(self, prepared: IPreparedModel, longer_us: float, burst_us: float) -> None:
         self._prepared = prepared
         self._longer_us = longer_us
+        self._burst_us = burst_us
 
     def createReusableExecution(
         self, request: Request, measure: bool, loop_timeout_ns: int
     ) -> IExecution:
         """As IPreparedModel."""
         execution = self._prepared.createReusableExecution(request, measure, loop_timeout_ns)
-        return _DelayedExecution(execution, self._longer_us)
+        return _DelayedExecution(execution, self._longer_us, self._burst_us)
 
 
 class _DelayedExecution:
-    def __init__(self, execution: IExecution, longer_us: float) -> None:
+    def __init__(self, execution: IExecution, longer_us: float, burst_us: float) -> None:
         self._execution = execution
         self._longer_us = longer_us
+        self._burst_us = burst_us
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """As IExecution; measured times have the delay."""
-        sleep(self._longer_us * _US)
+        longer_us = self._burst_us if is_in_a_burst() else self._longer_us
+        sleep(longer_us * _US)
         result = self._execution.compute(deadline_ns)
-        longer_ns = int(self._longer_us * 1000)
+        longer_ns = int(longer_us * 1000)
         device, driver = result.timing
         if device is None or driver is None:
             return result

@@ -105,7 +105,7 @@ class Injector:
 
     def finish(self) -> None:
         """At the end of the process: report the rules that no call has matched."""
-        if os.getpid() != self._process:
+        if self.is_forked():
             return
         for rule, calls in zip(self.rules.rules, self._calls, strict=True):
             if not calls:
@@ -115,12 +115,21 @@ class Injector:
                     f"{FAULTS.name}: {calls} calls have matched {rule.text!r}, fewer than nth"
                 )
 
+    def is_forked(self) -> bool:
+        """Whether this is a child of fork() of the process with the report."""
+        return os.getpid() != self._process
+
     def report(self, entry: dict[str, Any]) -> None:
-        """Append an entry to the report, if there is one; a child of fork() writes none."""
-        if not self.rules.report or os.getpid() != self._process:
+        """Append an entry to the report, if there is one; a child of fork() writes none but one
+        with `forked`.
+        """
+        if not self.rules.report or (self.is_forked() and "forked" not in entry):
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        fd = os.open(self.rules.report, flags, 0o600)
+        try:
+            fd = os.open(self.rules.report, flags, 0o600)
+        except OSError:  # the program has given up the right to write it
+            return
         try:
             os.write(fd, f"{json.dumps(entry)}\n".encode())
         finally:

@@ -46,6 +46,8 @@ FUNCTIONS = frozenset(
 )
 """The functions that can fail."""
 _UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_LONGEST_S = 3600
+"""The longest delay."""
 
 
 class FaultRule(NamedTuple):
@@ -94,6 +96,16 @@ def parsed(text: str) -> FaultRules:
             continue
         rules.append(_rule(part, words))
     return FaultRules(tuple(rules), seed, report)
+
+
+def with_absolute_files(text: str) -> str:
+    """The same rules, for a process in another folder."""
+    parts = text.split(";")
+    for at, part in enumerate(parts):
+        if part.strip().startswith("file="):
+            path = part.strip().removeprefix("file=")
+            parts[at] = f" file={Path(path).absolute()}"
+    return ";".join(parts).strip()
 
 
 def _parts(text: str) -> list[str]:
@@ -164,6 +176,9 @@ def _rule(part: str, words: dict[str, str]) -> FaultRule:
         raise bad_data(message, "fault.code")
     if code is not None and deed:
         raise bad_data(f"{part!r} has code= and do=; one of them is allowed", "fault.both")
+    if "nth" in words and "probability" in words:
+        message = f"{part!r} has nth= and probability=; one of them is allowed"
+        raise bad_data(message, "fault.both")
     delay_s = _seconds(part, words["delay"]) if "delay" in words else 0.0
     if code is None and not deed and not delay_s:
         raise bad_data(f"{part!r} does nothing; it needs code=, do= or delay=", "fault.nothing")
@@ -223,6 +238,8 @@ def _seconds(part: str, text: str) -> float:
     for unit, factor in _UNITS_S.items():
         number = text.removesuffix(unit)
         if text.endswith(unit) and number.replace(".", "", 1).isdecimal():
-            return float(number) * factor
-    message = f"{part!r}: delay is {text!r}; write 20ms, 5us or 1.5s"
+            seconds = float(number) * factor
+            if seconds <= _LONGEST_S:
+                return seconds
+    message = f"{part!r}: delay is {text!r}; write 20ms, 5us or 1.5s, at most {_LONGEST_S}s"
     raise bad_data(message, "fault.delay")

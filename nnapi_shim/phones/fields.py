@@ -9,6 +9,7 @@ REQUIRED = object()
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "a text": lambda value: isinstance(value, str),
     "true or false": lambda value: isinstance(value, bool),
+    "true, false or an object": lambda value: isinstance(value, bool | dict),
     "a list": lambda value: isinstance(value, list),
     "an object": lambda value: isinstance(value, dict),
     "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),

@@ -53,13 +53,19 @@ def checked(name: str) -> tuple[Profile | None, list[NnapiError]]:
     """A profile, and all that is wrong with its file."""
     problems: list[NnapiError] = []
     try:
-        data = json.loads(text_of(name), object_pairs_hook=_without_duplicates)
+        data = json.loads(
+            text_of(name), object_pairs_hook=_without_duplicates, parse_constant=_refused
+        )
     except (ValueError, RecursionError) as error:
         return None, [bad_data(f"{path_of(name)} is no JSON: {error}", "profile.no-json")]
     except NnapiError as error:
         return None, [error]
     profile = parsed(data, problems)
     return profile, problems
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -32,19 +32,32 @@ class Rule(NamedTuple):
 
 
 class Delays(NamedTuple):
-    """Time that a device takes in addition to computing, in us: to compile a model, to run it, and
-    for each operation of a run.
+    """Time that a device takes in addition to computing, in us: to compile a model, to run it, for
+    each operation of a run, and to run it in a burst (None: as outside).
     """
 
     compile_us: float = 0
     run_us: float = 0
     operation_us: float = 0
+    burst_run_us: float | None = None
+
+
+class CacheFiles(NamedTuple):
+    """How many files a device keeps for a compiled model: with code, and with data."""
+
+    model: int
+    data: int
+
+
+ONE_FILE = CacheFiles(1, 0)
+"""As the devices of this library keep a model."""
 
 
 class DeviceProfile(NamedTuple):
     """A device of a phone.
 
     level: its feature level, 1 to 8. computed_by: the device of this library that computes.
+    caching: the files of a compiled model; None if it keeps none.
     float16: how it computes relaxed models, and those with float16; None: as computed_by.
     memory_domains: whether it allocates memory for ANeuralNetworksMemory_createFromDesc.
     """
@@ -55,7 +68,7 @@ class DeviceProfile(NamedTuple):
     level: int
     computed_by: str
     capabilities: Capabilities
-    caching: bool
+    caching: CacheFiles | None
     delays: Delays
     rules: tuple[Rule, ...]
     float16: Precision | None = None

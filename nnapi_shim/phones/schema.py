@@ -12,7 +12,16 @@ from nnapi_shim.hints import Any
 from nnapi_shim.operations import operation
 from nnapi_shim.phones import fault_rules
 from nnapi_shim.phones.fields import Fields, shown
-from nnapi_shim.phones.profile import CPU, SCHEMA, Delays, DeviceProfile, Profile, Rule
+from nnapi_shim.phones.profile import (
+    CPU,
+    ONE_FILE,
+    SCHEMA,
+    CacheFiles,
+    Delays,
+    DeviceProfile,
+    Profile,
+    Rule,
+)
 
 COMPUTERS = ("nnapi-cpu", "nnapi-reference")
 """The devices that compute for those of a profile."""
@@ -24,6 +33,12 @@ _FIGURES = ("default", "relaxedFloat32", "relaxedFloat32Scalar", "if", "while")
 """Figures besides those of operand types."""
 _DOMAINS = 4
 """The first feature level whose devices allocate memory."""
+_CACHES = _BURSTS = 3
+"""The first feature level whose devices keep compiled models, and have bursts."""
+_MOST_FILES = 32
+"""Of each kind, that a device may have for a compiled model."""
+_LONGEST_US = 3_600_000_000
+"""The longest delay: an hour."""
 _HABITS = {
     "sums": ("float32", "float16"),
     "rounding": ("nearest", "zero"),
@@ -116,7 +131,7 @@ def _cpu(android: str, level: int, computed_by: str) -> DeviceProfile:
     figures = Capabilities(one, one, dict.fromkeys(OperandType, one), one, one)
     version = f"Android {android}"
     return DeviceProfile(
-        *(CPU, version, DeviceType.CPU, level, computed_by, figures, False, Delays(), (everything,))
+        *(CPU, version, DeviceType.CPU, level, computed_by, figures, None, Delays(), (everything,))
     )
 
 
@@ -135,8 +150,8 @@ def _device(data: Any, where: str, highest: int, problems: list[NnapiError]) -> 
     level = _level(fields, "featureLevel", highest, highest)
     computed_by = fields.among("computedBy", COMPUTERS, COMPUTERS[0])
     figures = _capabilities(fields.take("performance", "an object", {}), fields)
-    caching = fields.take("caching", "true or false", False)
-    delays = _delays(fields.take("delays", "an object", {}), fields)
+    caching = _caching(fields, level)
+    delays = _delays(fields.take("delays", "an object", {}), fields, level)
     has_domains = fields.take("memoryDomains", "true or false", level >= _DOMAINS)
     if has_domains and level < _DOMAINS:
         message = (
@@ -195,14 +210,44 @@ def _capabilities(data: Any, around: Fields) -> Capabilities:
     )
 
 
-def _delays(data: Any, around: Fields) -> Delays:
+def _caching(around: Fields, level: int) -> CacheFiles | None:
+    """The files of a compiled model; None if the device keeps none."""
+    value = around.take("caching", "true, false or an object", False)
+    if value is False:
+        return None
+    if level < _CACHES:
+        message = f"is for devices from feature level {_CACHES} on; this one has {level}"
+        around.refuse(bad_data(message, "profile.caching-level"), "caching")
+        return None
+    if value is True:
+        return ONE_FILE
+    fields = Fields(value, around.path("caching"), around.problems)
+    counts = []
+    for name in ("modelFiles", "dataFiles"):
+        count = fields.take(name, "a whole number", 0)
+        if not 0 <= count <= _MOST_FILES:
+            message = f"is {count}; allowed are 0 to {_MOST_FILES}"
+            fields.refuse(bad_data(message, "profile.cache-files"), name)
+        counts.append(count)
+    fields.end()
+    if not any(counts):
+        message = "has no files; a device without caching has false"
+        around.refuse(bad_data(message, "profile.cache-files"), "caching")
+    return CacheFiles(*counts)
+
+
+def _delays(data: Any, around: Fields, level: int) -> Delays:
     fields = Fields(data, around.path("delays"), around.problems)
     values = []
-    for name in ("compileUs", "runUs", "operationUs"):
-        value = fields.take(name, "a number", 0)
-        if value < 0:
-            fields.refuse(bad_data(f"is {value}; it must be at least 0", "profile.delay"), name)
+    for name in ("compileUs", "runUs", "operationUs", "burstRunUs"):
+        value = fields.take(name, "a number", None if name == "burstRunUs" else 0)
+        if value is not None and not 0 <= value <= _LONGEST_US:
+            message = f"is {shown(value)}; it must be from 0 to {_LONGEST_US:,}"
+            fields.refuse(bad_data(message, "profile.delay"), name)
         values.append(value)
+    if values[-1] is not None and level < _BURSTS:
+        message = f"is for devices from feature level {_BURSTS} on; this one has {level}"
+        fields.refuse(bad_data(message, "profile.burst-level"), "burstRunUs")
     fields.end()
     return Delays(*values)
 

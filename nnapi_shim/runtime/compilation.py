@@ -203,6 +203,10 @@ class Compilation:
 
     def _finish(self, deadline: int | None) -> None:
         self.state = "failed"
+        if any(pool.is_immutable for pool in self.hal.pools):
+            from nnapi_shim.runtime.program_constants import unchanged
+
+            self.hal = unchanged(self.hal)
         how = NO_FALLBACK if self.explicit else PARTITION.get()
         find = whole if how == NEVER else partitioned
         steps = find(self.hal, self._devices, self._preference)

@@ -6,14 +6,17 @@ be neither freed nor changed: the loader never unmaps an executable, and writing
 
 A program may still write there after mprotect, for example to decrypt its model. The kernel then
 gives the process its own copies of the pages; a value with such pages is copied as all others are.
+If the program writes there after finish, later compilations read the value from its file again.
 """
 
 import os
 from collections.abc import Iterator
 
 from nnapi_shim import address
-from nnapi_shim.hal.types import Pool
+from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hal.types import Model, Pool
 from nnapi_shim.hints import Any
+from nnapi_shim.pages import PROT_READ, Pages
 
 _AT_PHDR, _AT_PHENT, _AT_PHNUM = 3, 4, 5
 _PT_LOAD, _PT_PHDR = 1, 6
@@ -29,10 +32,11 @@ the process has written to is present or swapped, and no longer the file's.
 """
 
 
-class ProgramConstants(Pool):
-    """A read-only segment of the executable: `size` bytes at an address."""
+_FILE = "/proc/self/exe"
 
-    is_immutable = can_release = True
+
+class WrittenConstants(Pool):
+    """A segment of the executable that the program has written to: `size` bytes at an address."""
 
     def __init__(self, where: int, size: int) -> None:
         self.size = size
@@ -41,6 +45,42 @@ class ProgramConstants(Pool):
     def map(self) -> int:
         """Address of the first byte."""
         return self._address
+
+
+class ProgramConstants(WrittenConstants):
+    """A read-only segment of the executable, at `offset` of its file."""
+
+    is_immutable = can_release = True
+
+    def __init__(self, where: int, size: int, offset: int) -> None:
+        super().__init__(where, size)
+        self._offset = offset
+        self._unchanged: list[tuple[Pages, Pool]] = []
+
+    def unchanged(self) -> Pool:
+        """The segment as it is in the file; as it is in memory, if the file cannot be read."""
+        if not self._unchanged:
+            try:
+                pages = _mapped(self._offset, self.size)
+            except (OSError, ValueError, OverflowError):
+                return WrittenConstants(self._address, self.size)
+            again = ProgramConstants(pages.address, self.size, self._offset)
+            self._unchanged.append((pages, again))  # for good, as keys have addresses in it
+        return self._unchanged[0][1]
+
+
+def _mapped(offset: int, size: int) -> Pages:
+    """Part of the executable's file. Raises ValueError if the process runs another one, as one that
+    was started by `ld.so PROGRAM` does.
+    """
+    fd = os.open(_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        table = _table_in_memory()
+        if table is None or os.pread(fd, len(table[1]), table[0]) != table[1]:
+            raise ValueError(f"{_FILE} is another file")
+        return Pages.of_file(fd, offset, size, PROT_READ)
+    finally:
+        os.close(fd)
 
 
 _segments: list[ProgramConstants] = []
@@ -66,24 +106,58 @@ def segment_of(where: int, length: int) -> tuple[ProgramConstants, int] | None:
     return None
 
 
-def _read_only_segments() -> Iterator[ProgramConstants]:
-    """The read-only segments of the executable, from its program headers in memory."""
+def unchanged(model: Model) -> Model:
+    """A model whose values in the executable are as they were at finish."""
+    if _sandboxed:
+        return model
+    written = set()
+    for graph in (model.main, *model.referenced):
+        for operand in graph.operands:
+            if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+                number, offset, length = operand.location
+                pool = model.pools[number]
+                if isinstance(pool, ProgramConstants) and _is_written(pool.map() + offset, length):
+                    written.add(number)
+    if not written:
+        return model
+    pools: list[Any] = list(model.pools)
+    for number in written:
+        pools[number] = pools[number].unchanged()
+    return model._replace(pools=tuple(pools))
+
+
+def _headers() -> tuple[int, list[list[int]]]:
+    """The address of the executable's program headers, and their words; 0 if they are not known."""
     loaded = address.loaded_function("getauxval", "unsigned long(*)(unsigned long)", ())
     if loaded is None:
-        return
+        return 0, []
     auxiliary: Any = loaded[0]
     start, size, count = map(auxiliary, (_AT_PHDR, _AT_PHENT, _AT_PHNUM))
     if not start or size != 8 * _HEADER_WORDS:
-        return
-    words = address.words(start, "uint64_t", _HEADER_WORDS * count)
-    headers = [words[at : at + _HEADER_WORDS] for at in range(0, len(words), _HEADER_WORDS)]
+        return 0, []
+    words = list(address.words(start, "uint64_t", _HEADER_WORDS * count))
+    return start, [words[at : at + _HEADER_WORDS] for at in range(0, len(words), _HEADER_WORDS)]
+
+
+def _table_in_memory() -> tuple[int, bytes] | None:
+    """The offset of the program headers in the executable's file, and their bytes in memory."""
+    start, headers = _headers()
+    for header in headers:
+        if header[0] & 0xFFFFFFFF == _PT_PHDR:
+            return header[1], address.read(start, 8 * _HEADER_WORDS * len(headers))
+    return None
+
+
+def _read_only_segments() -> Iterator[ProgramConstants]:
+    """The read-only segments of the executable, from its program headers in memory."""
+    start, headers = _headers()
     bases = [start - header[2] for header in headers if header[0] & 0xFFFFFFFF == _PT_PHDR]
     if not bases:
         return
-    for kind, _, virtual_address, _, file_bytes, _, _ in headers:
+    for kind, offset, virtual_address, _, file_bytes, _, _ in headers:
         is_read_only = kind >> 32 & (_PF_R | _PF_W) == _PF_R
         if kind & 0xFFFFFFFF == _PT_LOAD and is_read_only:
-            yield ProgramConstants(bases[0] + virtual_address, file_bytes)
+            yield ProgramConstants(bases[0] + virtual_address, file_bytes, offset)
 
 
 def _is_written(where: int, length: int) -> bool:

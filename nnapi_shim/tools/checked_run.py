@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nnapi_shim import settings
 from nnapi_shim.phones.check_rules import LEVELS, level_of, parsed
-from nnapi_shim.tools.execute import program_path
+from nnapi_shim.tools.execute import cannot_run, program_path
 from nnapi_shim.tools.report import Report
 
 _OF_A_SIGNAL = 128
@@ -41,9 +41,10 @@ def run_checked(command: Sequence[str], variables: Mapping[str, str], checks: st
     with tempfile.TemporaryDirectory(prefix="nnapi-shim-check-") as folder:
         report = Path(folder) / "report"
         environment = dict(variables) | {settings.CHECK.name: f"{checks} report={report}"}
-        code = subprocess.run(
-            [path, *command[1:]], env=environment, check=False, restore_signals=True
-        ).returncode
+        try:
+            code = subprocess.run([path, *command[1:]], env=environment, check=False).returncode
+        except OSError as error:
+            raise cannot_run(path, error) from None
         lines = report.read_text().splitlines() if report.exists() else []
     entries = [json.loads(line) for line in lines]
     findings = [(entry["check"], entry["text"]) for entry in entries]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from nnapi_shim import settings
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.folders import get_library_dir
 from nnapi_shim.formats.output_file import require_free
 from nnapi_shim.log import JSON, LEVELS
@@ -70,10 +70,10 @@ def environment(
     if device:
         result[settings.ENABLED_DEVICES.name] = "|".join(device)
     if faults is not None:
-        from nnapi_shim.phones.fault_rules import parsed
+        from nnapi_shim.phones.fault_rules import parsed, with_absolute_files
 
         parsed(faults)
-        result[settings.FAULTS.name] = faults
+        result[settings.FAULTS.name] = with_absolute_files(faults)
     if log is not None:
         allowed = (*LEVELS, JSON)
         for word in log.replace(",", " ").split():
@@ -142,6 +142,10 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     try:
         os.execve(path, [*command], dict(environment))
     except OSError as error:
-        raise bad_data(
-            f"{path} cannot be run: {error.strerror or error}", "tool.exec.not-executable"
-        ) from None
+        raise cannot_run(path, error) from None
+
+
+def cannot_run(path: str, error: OSError) -> NnapiError:
+    """The error of a file that is no program, such as a script without its first line."""
+    message = f"{path} cannot be run: {error.strerror or error}"
+    return bad_data(message, "tool.exec.not-executable")

@@ -19,12 +19,15 @@ from nnapi_shim.tools.report import Report
 
 @dataclass(frozen=True)
 class PhoneDevice(Report):
-    """A device of a phone; operations: names, or "all", with their limits, for each rule."""
+    """A device of a phone. cache_files: for a compiled model, with code and with data; None if it
+    keeps none. operations: names, or "all", with their limits, for each rule.
+    """
 
     name: str
     version: str
     type: str
     feature_level: int
+    cache_files: tuple[int, int] | None
     operations: list[str]
 
 
@@ -148,8 +151,14 @@ def _phone(profile: Profile, library: str | None) -> Phone:
 
 def _device(described: DeviceProfile) -> PhoneDevice:
     rules = [_in_words(rule) for rule in described.rules]
+    files = described.caching
     return PhoneDevice(
-        described.name, described.version, described.type.name, described.level, rules
+        described.name,
+        described.version,
+        described.type.name,
+        described.level,
+        None if files is None else (files.model, files.data),
+        rules,
     )
 
 

@@ -6,6 +6,7 @@ It calls the C functions, like the recorded program.
 from os import PathLike
 from pathlib import Path
 
+from nnapi_shim import process
 from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.formats.capture import read
 from nnapi_shim.formats.capture.plan import planned
@@ -65,7 +66,7 @@ def _faults_of(capture: Capture, device: str | None) -> RecordedFaults:
         raise bad_data(message, "tool.replay.faults-device")
     from nnapi_shim.runtime import device_manager
 
-    if device_manager.are_listed():
+    if process.has_called[0] or device_manager.are_listed():
         raise bad_state(
             "faults are repeated only in a process that has not used the library yet",
             "tool.replay.faults-too-late",

@@ -1,24 +1,18 @@
 """Runs a program once for each of its calls, with that call failing, and judges what it does."""
 
-import json
 import os
-import signal
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
-from typing import Any
 
-from nnapi_shim import settings
 from nnapi_shim.errors import bad_data
 from nnapi_shim.phones.fault_rules import FUNCTIONS
 from nnapi_shim.tools.execute import program_path
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.tools.sweep_codes import codes_of
+from nnapi_shim.tools.sweep_runs import Result, Runner, without_core_files
 
 CRASHED, HUNG, LEAKED = "crashed", "hung", "leaked"
 UNNOTICED, CONTINUED = "unnoticed", "continued"
@@ -55,7 +49,7 @@ class FaultRun(Report):
 class Sweep(Report):
     """A sweep. calls: of each function without a fault. skipped: calls above the limit of calls per
     function. alive: handles that are not freed without a fault. compares_output: False if stdout
-    differs from run to run.
+    differs from run to run. written: entries of the current folder that runs with a fault wrote.
     """
 
     program: list[str]
@@ -65,31 +59,12 @@ class Sweep(Report):
     alive: dict[str, int]
     compares_output: bool
     runs: list[FaultRun]
+    written: list[str] = field(default_factory=list)
 
     @property
     def findings(self) -> list[FaultRun]:
         """The runs that show an error of the program."""
         return [run for run in self.runs if run.is_finding]
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What a program did. exit_code: None if it exceeded the time limit."""
-
-    exit_code: int | None
-    stdout: bytes
-    seconds: float
-    entries: list[dict[str, Any]]
-
-    @property
-    def end(self) -> dict[str, Any]:
-        """The entry of the end of the process; empty if it did not get there."""
-        return next((each for each in self.entries if "calls" in each), {})
-
-    @property
-    def refusals(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Function and rule -> the entry of its first refusal for another reason than a fault."""
-        return {(it["refused"], it["rule"]): it for it in self.entries if "refused" in it}
 
 
 def sweep(
@@ -111,15 +86,18 @@ def sweep(
     calls in several processes, or writes files in the current folder.
     """
     words = [program_path(command, variables), *command[1:]]
-    with tempfile.TemporaryDirectory(prefix="nnapi-shim-sweep-") as folder:
-        runner = _Runner(words, variables, folder)
+    with tempfile.TemporaryDirectory(prefix="nnapi-shim-sweep-") as folder, without_core_files():
+        runner = Runner(words, variables, folder)
+        before = _files()
         first = runner.run("", limit_s or 600)
         _require_sweepable(command, first)
+        # Folders only now: the first run writes bytecode where the package is a checkout.
+        _require_no_files(command, [name for name in _written(before) if not Path(name).is_dir()])
         limit_s = limit_s or max(_SHORTEST_LIMIT_S, _TIMES_AS_LONG * first.seconds)
-        before = _files()  # only now: the first run writes bytecode where the package is a checkout
+        before = _files()
         second = runner.run("", limit_s)
-        _require_no_files(command, before)
-        compares_output = first.stdout == second.stdout
+        _require_no_files(command, _written(before))
+        compares_output = first.printed == second.printed
         counts = {name: n for name, n in first.end["calls"].items() if name in FUNCTIONS}
         planned = [
             (name, call, code.name)
@@ -139,7 +117,12 @@ def sweep(
             return FaultRun(name, call, code, outcome, result.exit_code, details, faults)
 
         with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            runs = list(pool.map(judged, planned))
+            try:
+                runs = list(pool.map(judged, planned))
+            except BaseException:
+                runner.stop()
+                raise
+        written = _written(before)
     return Sweep(
         list(command),
         first.exit_code or 0,
@@ -148,6 +131,7 @@ def sweep(
         first.end["alive"],
         compares_output,
         runs,
+        written,
     )
 
 
@@ -160,7 +144,7 @@ def _files() -> dict[str, tuple[int, int]]:
     return entries
 
 
-def _require_sweepable(command: Sequence[str], first: _Result) -> None:
+def _require_sweepable(command: Sequence[str], first: Result) -> None:
     """Raise BAD_DATA if the run without a fault shows that faults would show nothing."""
     name = command[0]
     if first.exit_code is None:
@@ -177,7 +161,7 @@ def _require_sweepable(command: Sequence[str], first: _Result) -> None:
             "libneuralnetworks.so, and ends by exit() or a return from main()"
         )
         raise bad_data(message, "tool.sweep.no-calls")
-    processes = sum("calls" in entry for entry in first.entries)
+    processes = sum("calls" in entry or "forked" in entry for entry in first.entries)
     if processes > 1:
         message = (
             f"{name} uses NNAPI in {processes} processes, whose calls have no common order; sweep "
@@ -186,11 +170,15 @@ def _require_sweepable(command: Sequence[str], first: _Result) -> None:
         raise bad_data(message, "tool.sweep.processes")
 
 
-def _require_no_files(command: Sequence[str], before: Mapping[str, tuple[int, int]]) -> None:
+def _written(before: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The entries of the current folder that are new or changed."""
+    return sorted(name for name, status in _files().items() if before.get(name) != status)
+
+
+def _require_no_files(command: Sequence[str], written: Sequence[str]) -> None:
     """Raise BAD_DATA if a run has written files in the current folder."""
-    written = [name for name, status in _files().items() if before.get(name) != status]
     if written:
-        files = ", ".join(sorted(written)[:5])
+        files = ", ".join(written[:5])
         message = (
             f"{command[0]} writes files in the current folder ({files}), which its runs would "
             "share; run it where it writes none"
@@ -198,48 +186,7 @@ def _require_no_files(command: Sequence[str], before: Mapping[str, tuple[int, in
         raise bad_data(message, "tool.sweep.writes-files")
 
 
-class _Runner:
-    """Runs the program, each time with a report of its own and a temporary folder of its own."""
-
-    def __init__(self, words: Sequence[str], variables: Mapping[str, str], folder: str) -> None:
-        self._words = words
-        self._variables = variables
-        self._folder = folder
-
-    def run(self, faults: str, limit_s: float) -> _Result:
-        """Run it with a fault."""
-        own = tempfile.mkdtemp(dir=self._folder)
-        report = Path(own) / "report"
-        rules = "; ".join(filter(None, (faults, f"report={report}")))
-        environment = dict(self._variables) | {settings.FAULTS.name: rules, "TMPDIR": own}
-        began = monotonic()
-        process = subprocess.Popen(
-            self._words,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            stdout, _ = process.communicate(timeout=limit_s)
-            code: int | None = process.returncode
-        except subprocess.TimeoutExpired:
-            code, stdout = None, b""
-        finally:
-            _end_group(process)
-        lines = report.read_text().splitlines() if report.exists() else []
-        return _Result(code, stdout, monotonic() - began, [json.loads(line) for line in lines])
-
-
-def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and the processes that it left behind."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def _outcome(first: _Result, result: _Result, compares_output: bool) -> tuple[str, str]:
+def _outcome(first: Result, result: Result, compares_output: bool) -> tuple[str, str]:
     """Outcome and details of a run with a fault."""
     if result.exit_code is None:
         return HUNG, "it exceeded the time limit"
@@ -251,7 +198,7 @@ def _outcome(first: _Result, result: _Result, compares_output: bool) -> tuple[st
             return CONTINUED, f"{refused['refused']} was refused: {refused['message']}"
     if result.exit_code != 0:
         return FAILED, ""
-    if compares_output and result.stdout != first.stdout:
+    if compares_output and result.printed != first.printed:
         return UNNOTICED, "exit code 0 with other output"
     alive, before = result.end.get("alive", {}), first.end["alive"]
     more = [f"{n} {kind}" for kind, n in alive.items() if n > before.get(kind, 0)]

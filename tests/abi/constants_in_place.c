@@ -3,7 +3,7 @@
  * FULLY_CONNECTED with constants that lie in different memory of a program: which are copied, which are read
  * where they lie, and what is left of them in memory when they have been packed.
  *
- *     constants_in_place KIND [PATH]     KIND: const, heap, written, prepared; file, a new file; cache, a folder
+ *     constants_in_place KIND [PATH]     KIND: const, heap, written, after, prepared; file, a new file; cache, a folder
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -158,6 +158,14 @@ int main(int count, char **arguments)
         ANeuralNetworksModel *model = model_of(weights, NULL, 0);
         write_first(1000);
         check_result(model, 7);
+        ANeuralNetworksModel_free(model);
+    } else if (strcmp(kind, "after") == 0) { /* it writes there between finish and compilations */
+        ANeuralNetworksModel *model = model_of(weights, NULL, 0);
+        write_first(8);
+        check_result(model, 0);
+        write_first(1000);
+        check_result(model, 0);
+        CHECK(*(const volatile float *)weights == 1000);
         ANeuralNetworksModel_free(model);
     } else if (strcmp(kind, "prepared") == 0) { /* no files are opened: all is copied */
         CHECK(nnapi_shim_loadEverything() == 0);

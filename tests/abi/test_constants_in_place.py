@@ -15,7 +15,7 @@ def program(compile_c):
     return compile_c("constants_in_place", "-D_GNU_SOURCE")
 
 
-@pytest.mark.parametrize("kind", ["const", "heap", "written", "prepared"])
+@pytest.mark.parametrize("kind", ["const", "heap", "written", "after", "prepared"])
 def test_memory_of_a_program(program, run_well, kind):
     run_well(program, kind)
 
@@ -24,7 +24,7 @@ def test_memory_of_a_file(program, run_well, tmp_path):
     run_well(program, "file", tmp_path / "weights")
 
 
-@pytest.mark.parametrize("kind", ["heap", "written"])
+@pytest.mark.parametrize("kind", ["heap", "written", "after"])
 def test_on_the_other_device(program, run_well, kind):
     run_well(program, kind, env={"DEBUG_NN_ENABLED_DEVICES": "nnapi-reference"})
 

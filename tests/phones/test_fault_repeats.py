@@ -107,6 +107,44 @@ def test_replays_that_cannot_repeat_faults(tmp_path: Path) -> None:
         replay(str(path), faults=True)
 
 
+IN_PYTHON = """
+import sys
+from nnapi_shim import NnapiError, capi
+from nnapi_shim.tools.replay import replay
+{before}
+try:
+    report = replay(sys.argv[1], faults=True)
+    print(report.faults, report.recorded_faults, report.differences)
+except NnapiError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "printed"),
+    [
+        ("", "1 1 []\n"),
+        (
+            "capi.lib.ANeuralNetworksModel_create(capi.ffi.NULL)",
+            "BAD_STATE: faults are repeated only in a process that has not used the library yet\n",
+        ),
+    ],
+)
+def test_a_replay_in_python(tmp_path: Path, before: str, printed: str) -> None:
+    """Functions get their faults at the first call; after one, none could be repeated."""
+    path = tmp_path / "x.zip"
+    run("function=Compilation_finish code=OP_FAILED", NNAPI_SHIM_CAPTURE=str(path))
+    outcome = subprocess.run(
+        [sys.executable, "-c", IN_PYTHON.format(before=before), path],
+        env=dict(os.environ) | {"NNAPI_SHIM_LOG": "silent"},
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
+    )
+    assert (outcome.stdout, outcome.stderr) == (printed, "")
+
+
 def test_a_trace_has_them(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     faults = "function=Execution_compute code=OP_FAILED; device=any at=prepare delay=1us"

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model, NnapiError, settings
+from nnapi_shim.drivers.cpu.cache.cache import Cache
 from nnapi_shim.hal.enums import DurationCode, ExecutionPreference, Priority
 from nnapi_shim.hal.types import CacheHandles
+from nnapi_shim.phones.bursts import in_a_burst, is_in_a_burst
 from nnapi_shim.phones.device import ProfiledDevice
 from nnapi_shim.phones.files import read
 from nnapi_shim.recording.reading import read as read_capture
@@ -137,6 +139,94 @@ def test_caching(tmp_path: Path, caching: bool) -> None:
     handles = CacheHandles(str(folder), bytes(32))
     it.prepareModel(model, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles)
     assert bool(list(folder.iterdir())) is caching
+
+
+def test_runs_in_bursts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("nnapi_shim.phones.device.sleep", slept.append)
+    it = device(tmp_path, delays={"runUs": 3000, "burstRunUs": 2000, "operationUs": 500})
+    compilation = Compilation(sum_of("TENSOR_FLOAT32", [2]).runtime, [it])
+    compilation.finish()
+    execution = Execution(compilation)
+    execution.set_reusable(True)
+    values = np.array([1, 2], np.float32)
+    execution.set_argument("input", 0, None, values.ctypes.data, 8)
+    execution.set_argument("output", 0, None, values.ctypes.data, 8)
+    in_a_burst(execution.compute)()
+    execution.compute()
+    assert slept == pytest.approx([0.0025, 0.0035])
+    assert values.tolist() == [4, 8]
+    assert not is_in_a_burst()
+
+
+def test_bursts_of_a_program(tmp_path: Path) -> None:
+    """It would not end if a run took as long as outside of a burst."""
+    hour = {"runUs": 3_600_000_000, "burstRunUs": 0}
+    fields = {"featureLevel": 5, "delays": hour, "operations": [{"names": "all"}]}
+    path = written(tmp_path, {"android": "12"}, {**fields, "performance": {"default": [0.1, 0.1]}})
+    outcome = run("bursts", NNAPI_SHIM_PROFILE=path)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each compilation with a cache, whether it was loaded."""
+    found: list[bool] = []
+    load = Cache.load
+
+    def recorded(cache: Cache) -> Any:
+        stored = load(cache)
+        found.append(stored is not None)
+        return stored
+
+    monkeypatch.setattr(Cache, "load", recorded)
+    return found
+
+
+def test_cache_files(tmp_path: Path, loads: list[bool], capfd: pytest.CaptureFixture[str]) -> None:
+    it = device(tmp_path, caching={"modelFiles": 1, "dataFiles": 2})
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+
+    def compiled(model: Model) -> list[Path]:
+        assert model.runtime.hal is not None
+        handles = CacheHandles(str(folder), bytes(32))
+        it.prepareModel(
+            model.runtime.hal, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles
+        )
+        return sorted(folder.iterdir())
+
+    files = compiled(sum_of("TENSOR_FLOAT32", [2]))
+    assert [path.name.rpartition("-")[2] for path in files] == ["data0", "data1", "model0"]
+    contents = [path.read_bytes() for path in files]
+    times = [path.stat().st_mtime_ns for path in files]
+    assert compiled(sum_of("TENSOR_FLOAT32", [2])) == files
+    assert [path.stat().st_mtime_ns for path in files] == times
+    assert len(compiled(sum_of("TENSOR_FLOAT32", [3]))) == 6
+    assert loads == [False, True, False]
+    assert capfd.readouterr().err == ""
+    files[1].unlink()
+    compiled(sum_of("TENSOR_FLOAT32", [2]))
+    assert loads[3:] == [False]
+    assert capfd.readouterr().err == ""
+    assert [path.read_bytes() for path in files] == contents
+    files[0].write_bytes(contents[0][:-1])
+    compiled(sum_of("TENSOR_FLOAT32", [2]))
+    assert loads[4:] == [False]
+    assert "is damaged; the model is compiled" in capfd.readouterr().err
+    compiled(sum_of("TENSOR_FLOAT32", [2]))
+    assert loads[5:] == [True]
+
+
+def test_cache_files_of_a_folder_that_cannot_be_used(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    it = device(tmp_path, caching={"dataFiles": 2})
+    model = sum_of("TENSOR_FLOAT32", [2]).runtime.hal
+    assert model is not None
+    handles = CacheHandles(str(tmp_path / "none"), bytes(32))
+    it.prepareModel(model, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles)
+    assert "compiled models are not kept: there is no folder" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("domains", "explicit"), [(True, True), (False, True), (False, False)])

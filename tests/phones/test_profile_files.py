@@ -56,8 +56,8 @@ def test_what_a_profile_says(tmp_path: Path) -> None:
         "version": "7",
         "type": "GPU",
         "performance": {"default": [2, 3], "TENSOR_FLOAT32": [0.5, 0.25], "if": [4, 4]},
-        "delays": {"compileUs": 1, "runUs": 2, "operationUs": 0.5},
-        "caching": True,
+        "delays": {"compileUs": 1, "runUs": 2, "operationUs": 0.5, "burstRunUs": 0},
+        "caching": {"modelFiles": 1, "dataFiles": 2},
         "computedBy": "nnapi-reference",
     }
     profile = read(of_device(tmp_path, **device))
@@ -68,8 +68,8 @@ def test_what_a_profile_says(tmp_path: Path) -> None:
     assert figures.operand_performance[OperandType.TENSOR_INT32] == (2, 3)
     assert figures.relaxed_float32_to_float16_performance_tensor == (2, 3)
     assert figures.if_performance == (4, 4)
-    assert npu.delays == (1, 2, 0.5)
-    assert (npu.caching, npu.computed_by) == (True, "nnapi-reference")
+    assert npu.delays == (1, 2, 0.5, 0)
+    assert (npu.caching, npu.computed_by) == ((1, 2), "nnapi-reference")
     (rule,) = npu.rules
     assert rule.names == {OperationType.ADD}
     assert (rule.max_rank, rule.min_rank) == (4, None)
@@ -94,7 +94,23 @@ WRONG_DEVICES = [
         "devices have them from feature level 4 on",
         "profile.memory-domains",
     ),
-    ({"delays": {"runUs": -1}}, "is -1; it must be at least 0", "profile.delay"),
+    ({"delays": {"runUs": -1}}, "is -1; it must be from 0 to", "profile.delay"),
+    ({"delays": {"runUs": 1e300}}, "it must be from 0 to 3,600,000,000", "profile.delay"),
+    (
+        {"featureLevel": 2, "delays": {"burstRunUs": 1}, "operations": []},
+        "burstRunUs: is for devices from feature level 3 on; this one has 2",
+        "profile.burst-level",
+    ),
+    (
+        {"featureLevel": 2, "caching": True, "operations": []},
+        "caching: is for devices from feature level 3 on; this one has 2",
+        "profile.caching-level",
+    ),
+    ({"caching": 2}, "is 2; it must be true, false or an object", "profile.type"),
+    ({"caching": {}}, "has no files; a device without caching has", "profile.cache-files"),
+    ({"caching": {"modelFiles": 33}}, "is 33; allowed are 0 to 32", "profile.cache-files"),
+    ({"caching": {"dataFiles": -1}}, "is -1; allowed are 0 to 32", "profile.cache-files"),
+    ({"caching": {"files": 1}}, "caching.files: is no field; there are", "profile.unknown-field"),
     ({"operations": ["ADD"]}, "operations[0]: 'ADD' is no object", "profile.type"),
     ({"operations": [{"names": ["AD"]}]}, "is 'AD'; allowed are ", "profile.unknown-name"),
     ({"operations": [{"names": []}]}, 'it must be a list of texts, or "all"', "profile.type"),
@@ -168,7 +184,7 @@ def test_levels_after_android_12_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[1]", "7", "null", '{"name": 1, "name": 2}', "[" * 9999]
+    "text", ["", "{", "[1]", "7", "null", "NaN", '{"name": 1, "name": 2}', "[" * 9999]
 )
 def test_files_that_are_no_profiles(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
@@ -210,6 +226,9 @@ def test_commands(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "needs a profile" in command.refuses("profiles", "show")
     words = ("exec", "--profile", "mine.json", "--", "true")
     assert "(and 1 more: nnapi-shim profiles check)" in command.refuses(*words)
+    path = of_device(tmp_path, caching={"dataFiles": 2})
+    shown = command.succeeds("profiles", "show", path).out
+    assert "feature level 3, compiled models in 2 files (0 for code, 2 for data)\n" in shown
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
@@ -221,7 +240,8 @@ def test_the_page_describes_every_field(tmp_path: Path) -> None:
     path = tmp_path / "example.json"
     path.write_text(example)
     assert checked(str(path))[1] == []
-    unknown = {"operations": [{"x": 1}], "performance": {"x": 1}, "delays": {"x": 1}, "x": 1}
+    inner = {key: {"x": 1} for key in ("performance", "delays", "caching")}
+    unknown = {"operations": [{"x": 1}], "x": 1, **inner}
     _, problems = checked(written(tmp_path, {"x": 1}, unknown))
     fields = [
         name

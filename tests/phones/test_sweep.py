@@ -2,12 +2,14 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -131,14 +133,94 @@ def test_commands_and_junit(command: Command, compiled: Compiled, tmp_path: Path
         ("raise SystemExit(3)", "gives exit code 3 without a fault"),
         ("import os; os.abort()", "is ended by signal 6 without a fault"),
         ("import os; os.fork(); {call}", "uses NNAPI in 2 processes, whose calls"),
+        ("import os; {call}; os.fork() or {call}", "uses NNAPI in 2 processes, whose calls"),
         ("{call}; open('out.txt', 'w').close()", "writes files in the current folder (out.txt)"),
+        ("{call}; open('new.txt', 'a').close()", "writes files in the current folder (new.txt)"),
+        ("import os; {call}; os.execvp('true', ['true'])", "makes no call of NNAPI in its own"),
+        ("import os; {call}; os._exit(0)", "ends by exit() or a return from main()"),
     ],
 )
 def test_programs_that_cannot_be_swept(command: Command, program: str, message: str) -> None:
-    call = "import ctypes; ctypes.CDLL('libneuralnetworks.so').ANeuralNetworksModel_create(None)"
+    call = "__import__('ctypes').CDLL('libneuralnetworks.so').ANeuralNetworksModel_create(None)"
     code = program.replace("{call}", call)
     words = ("exec", "--sweep", "--junit", "x.xml", "--", sys.executable, "-c", code)
     assert message in command.refuses(*words)
+    assert not Path("x.xml").exists()
+
+
+def is_running(number: str) -> bool:
+    """Whether there is such a process, other than one that has ended."""
+    try:
+        return Path("/proc", number, "cmdline").read_bytes() != b""
+    except FileNotFoundError:
+        return False
+
+
+HOSTILE = """
+import ctypes, os, shutil, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+shutil.rmtree(os.environ["TMPDIR"])
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{os.getpid()} ")
+    os.write(writing, b".")
+    time.sleep(1000)
+os.read(reading, 1)
+library = ctypes.CDLL("libneuralnetworks.so")
+model = ctypes.c_void_p()
+if library.ANeuralNetworksModel_create(ctypes.byref(model)):
+    open("error.log", "w").close()
+    os.abort()
+print("x" * 100_000)
+library.ANeuralNetworksModel_free(model)
+"""
+
+
+def test_a_program_that_leaves_things_behind(tmp_path: Path, command: Command) -> None:
+    """A daemon that holds stdout, its temporary folder removed, files of failing runs, a crash."""
+    source, daemons = tmp_path / "hostile.py", tmp_path / "elsewhere" / "daemons"
+    source.write_text(HOSTILE)
+    daemons.parent.mkdir()
+    daemons.touch()
+    outcome = command("exec", "--sweep", "--", sys.executable, source, daemons)
+    assert outcome.code == 1
+    assert "1 run with a failing call: 1 crashed; 1 finding" in outcome.out
+    assert "runs with a failing call wrote files here: error.log" in outcome.out
+    assert not list(tmp_path.glob("core*"))
+    numbers = daemons.read_text().split()
+    assert len(numbers) == 3
+    assert not any(map(is_running, numbers))
+
+
+SLOW = """
+import ctypes, os, sys, time
+library = ctypes.CDLL("libneuralnetworks.so")
+model = ctypes.c_void_p()
+if library.ANeuralNetworksModel_create(ctypes.byref(model)):
+    open(sys.argv[1], "w").write(f"{os.getpid()} {os.environ['TMPDIR']} .")
+    time.sleep(1000)
+library.ANeuralNetworksModel_free(model)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_sweep_that_is_ended(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    source, told = tmp_path / "slow.py", tmp_path / "elsewhere" / "told"
+    source.write_text(SLOW)
+    told.parent.mkdir()
+    told.touch()
+    words = [sys.executable, "-m", "nnapi_shim", "exec", "--sweep", "--junit", "x.xml", "--"]
+    with subprocess.Popen([*words, sys.executable, source, told]) as process:
+        while not told.read_text().endswith("."):
+            assert process.poll() is None
+            sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(HANGS_S) == code
+    pid, folder, _ = told.read_text().split()
+    assert not is_running(pid)
+    assert not Path(folder).exists()
     assert not Path("x.xml").exists()
 
 
