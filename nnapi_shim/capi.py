@@ -15,7 +15,7 @@ from pathlib import Path
 import cffi
 
 from nnapi_shim.api.names import close_to
-from nnapi_shim.folders import LIBRARY, get_include, get_library_dir
+from nnapi_shim.folders import LIBRARY, foreign_architecture, get_include, get_library_dir
 from nnapi_shim.hints import Any
 
 _HEADERS = (
@@ -40,10 +40,19 @@ def _declarations(folder: Path) -> str:
     return "\n".join(parts)
 
 
+def _library() -> str:
+    path = str(Path(get_library_dir(), LIBRARY))
+    if foreign := foreign_architecture(path):
+        raise ImportError(
+            f"{path} is for another architecture, {foreign}: install nnapi_shim on this machine"
+        )
+    return path
+
+
 ffi = cffi.FFI()
 try:
     ffi.cdef(_declarations(Path(get_include())))
-    lib: Any = ffi.dlopen(str(Path(get_library_dir(), LIBRARY)))
+    lib: Any = ffi.dlopen(_library())
 except FileNotFoundError as error:
     raise ImportError(f"nnapi_shim.capi needs what is not there: {error}") from None
 

@@ -13,6 +13,27 @@ def library_folders() -> list[str]:
     return [os.path.join(_PACKAGE, "lib"), os.path.join(_CHECKOUT, "build", "lib")]
 
 
+_ARCHITECTURES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 258: "loongarch64", 21: "ppc64le"}
+"""Number in an ELF file -> name, as `uname -m` has it."""
+
+
+def foreign_architecture(path: str) -> str:
+    """The architecture of an ELF file that this machine cannot load; "" if it is this machine's.
+
+    The system's loader says of such a file that it is not there.
+    """
+    machine = os.uname().machine
+    try:
+        with open(path, "rb", buffering=0) as file:
+            header = file.read(20)
+    except OSError:
+        return ""
+    number = int.from_bytes(header[18:20], "little")
+    name = _ARCHITECTURES.get(number, f"number {number} of ELF")
+    is_known = header[:4] == b"\x7fELF" and machine in _ARCHITECTURES.values()
+    return name if is_known and name != machine else ""
+
+
 def _folder_of(name: str, folders: list[str], cure: str) -> str:
     for folder in folders:
         if os.path.exists(os.path.join(folder, name)):

@@ -28,6 +28,14 @@ def test_every_supported_python_is_tested() -> None:
     assert tuple(re.findall(r'"([\d.]+)"', versions)) == PYTHONS
 
 
+def test_both_architectures_are_tested() -> None:
+    text = (ROOT / ".github/workflows/ci.yml").read_text()
+    jobs = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", text, re.MULTILINE))
+    for job, machine in (("test", "ubuntu-24.04"), ("arm64", "ubuntu-24.04-arm")):
+        assert f"runs-on: {machine}\n" in jobs[job]
+        assert "run: make test\n" in jobs[job]
+
+
 def test_hooks_run_what_make_lint_runs() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills a table with the functions of a libpython, of the process or of a file. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpython.h"
 
@@ -104,11 +106,29 @@ bool nn_take_present_python(const char **reason)
     return taken;
 }
 
+/* Whether an ELF file is for another architecture than this library, which glibc reports as a file
+ * that is not there. */
+static bool is_foreign(const char *file)
+{
+    Dl_info own;
+    ElfW(Ehdr) header;
+    const int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    const bool is_read = read(descriptor, &header, sizeof header) == sizeof header;
+    close(descriptor);
+    return is_read && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0
+           && dladdr((void *)is_foreign, &own) != 0
+           && header.e_machine != ((const ElfW(Ehdr) *)own.dli_fbase)->e_machine;
+}
+
 bool nn_open_python(const char *file, const char **reason)
 {
     void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
     if (library == NULL) {
-        snprintf(problem, sizeof problem, "%s", dlerror());
+        const char *error = dlerror();
+        snprintf(problem, sizeof problem, "%s",
+                 is_foreign(file) ? "it is for another architecture" : error);
     } else if (take(library)) {
         return true;
     } else {

@@ -153,6 +153,15 @@ def test_another_python_is_refused(compile_c, run_bare):
     assert "this program runs Python 3.7.0; 3.10 or newer is needed" in result.stderr
 
 
+def test_a_libpython_of_another_architecture_is_named_as_such(failure, tmp_path):
+    python = tmp_path / "libpython3.11.so.1.0"
+    contents = bytearray(build_ffi.libpython().read_bytes())
+    contents[18:20] = (8).to_bytes(2, "little")  # MIPS
+    python.write_bytes(contents)
+    message = failure({"NNAPI_SHIM_PYTHON": str(python)})
+    assert f"{python} cannot be used: it is for another architecture" in message
+
+
 # Where the library is, and where the package is.
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.cache import cache as cache_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.program import library as library_module
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.types import CacheHandles
@@ -94,6 +95,16 @@ def test_an_other_tier_or_version_does_not_find_it(tmp_path, monkeypatch, lowere
     prepared(graph, tmp_path)
     monkeypatch.setattr(cache_module, "__version__", "0.0.0")
     prepared(graph, tmp_path)
+    assert len(lowered) == 2
+    assert len(files(tmp_path)) == 2
+
+
+def test_machines_of_two_architectures_share_a_folder(tmp_path, monkeypatch, lowered):
+    """Each has a file of its own, and finds it again after the other has used the folder."""
+    graph = network()
+    for machine in ("x86_64", "aarch64", "x86_64", "aarch64"):
+        monkeypatch.setattr(library_module, "platform_machine", lambda name=machine: name)
+        prepared(graph, tmp_path)
     assert len(lowered) == 2
     assert len(files(tmp_path)) == 2
 

@@ -1,6 +1,7 @@
 """The kernel library that is used, and what is said of one that cannot be."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,32 @@ def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd, damage, 
     said = capfd.readouterr().err
     assert message in said
     assert "not used" in said
+
+
+OTHER_ARCHITECTURE = b"\x7fELF" + bytes(14) + (8).to_bytes(2, "little") + bytes(44)
+"""The header of a file for MIPS."""
+
+
+def test_a_c_library_of_another_architecture(tmp_path, monkeypatch):
+    (tmp_path / "libneuralnetworks.so").write_bytes(OTHER_ARCHITECTURE)
+    monkeypatch.setattr(address, "loaded_function", lambda *_, **__: None)
+    monkeypatch.setattr(library.folders, "library_folders", lambda: [str(tmp_path)])
+    with pytest.raises(NnapiError, match=r"is for another architecture, number 8 of ELF; install"):
+        library.c_function("nnapi_shim_getProcessorTiers", "const char *(*)(void)")
+
+
+def test_the_c_api_of_another_architecture(tmp_path):
+    (tmp_path / "libneuralnetworks.so").write_bytes(OTHER_ARCHITECTURE)
+    code = f"""
+from nnapi_shim import folders
+folders.get_library_dir = lambda: {str(tmp_path)!r}
+try:
+    from nnapi_shim import capi
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "is for another architecture, number 8 of ELF: install nnapi_shim" in done.stdout
 
 
 def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):

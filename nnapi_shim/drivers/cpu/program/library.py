@@ -43,6 +43,13 @@ def c_function(name: str, signature: str) -> Callable[..., Any]:
         files = [os.path.join(folder, folders.LIBRARY) for folder in folders.library_folders()]
         loaded = address.loaded_function(name, signature, files, load=True)
     if loaded is None:
+        for file in files:
+            if foreign := folders.foreign_architecture(file):
+                raise op_failed(
+                    f"{file} is for another architecture, {foreign}; install nnapi_shim on this "
+                    f"machine, which is {platform_machine()}",
+                    "kernel.library-architecture",
+                )
         raise op_failed(
             f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
             "`make library` builds it, or install nnapi_shim again",
@@ -210,8 +217,8 @@ def _load(path: str) -> Any:
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
             log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
             return None
-        if not _is_of_this_machine(file.fileno()):  # the loader says that there is no such file
-            log.error(f"{path} is for another architecture and is not used; {_CURE}")
+        if foreign := folders.foreign_architecture(path):
+            log.error(f"{path} is for another architecture, {foreign}, and is not used; {_CURE}")
             return None
         if not _is_whole(file.fileno()):  # the loader does not detect this, and crashes
             log.error(f"{path} is cut off and is not used; {_CURE}")
@@ -236,15 +243,6 @@ def _contains(file: BinaryIO, pattern: bytes) -> bool:
 
 _PART = 1 << 15
 """Bytes per read."""
-
-
-_ELF_MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "loongarch64": 258, "ppc64le": 21}
-
-
-def _is_of_this_machine(file: int) -> bool:
-    """Whether an ELF file has code of this architecture, or of one that is not in the table."""
-    (machine,) = unpack_from("<H", os.pread(file, 64, 0).ljust(64, b"\0"), 18)
-    return bool(machine == _ELF_MACHINES.get(platform_machine(), machine))
 
 
 def _is_whole(file: int) -> bool:
