@@ -112,7 +112,7 @@ class Injector:
                 log.warning(f"{FAULTS.name}: no call has matched {rule.text!r}")
             elif calls < rule.nth:
                 log.warning(
-                    f"{FAULTS.name}: {calls} calls have matched {rule.text!r}, fewer than nth"
+                    f"{FAULTS.name}: fewer calls than nth have matched {rule.text!r}: {calls}"
                 )
 
     def is_forked(self) -> bool:

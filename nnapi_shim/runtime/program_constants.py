@@ -173,7 +173,8 @@ def _is_written(where: int, length: int) -> bool:
             data = os.pread(pagemap, 8 * count, 8 * at)
             if len(data) != 8 * count:
                 return True
-            if not {word >> 61 for word in memoryview(data).cast("Q")} <= _OF_FILE:
+            highest = set(data[7::8])  # bytes; words are little-endian
+            if not {byte >> 5 for byte in highest} <= _OF_FILE:
                 return True
         return False
     except OSError:

@@ -76,6 +76,7 @@ def test_the_workflow() -> None:
     steps = workflow["jobs"]["phones"]["steps"]
     commands = " ".join(step.get("run", "") for step in steps)
     assert "ctest --test-dir build" in commands
+    assert 'pip install "nnapi_shim[tools] @ $NNAPI_SHIM_WHEEL"' in commands  # any URL of a wheel
     assert [step for step in steps if "upload-artifact" in step.get("uses", "")]
 
 
