@@ -8,6 +8,7 @@ from functools import wraps
 from nnapi_shim import log, process
 from nnapi_shim.abi import cdata, tables
 from nnapi_shim.abi.check_report import CheckReport
+from nnapi_shim.abi.check_undefined import IDENTIFY, Lifetimes, UndefinedCalls
 from nnapi_shim.abi.instrumentation import watch_all
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.versioned.compliance import compliance
@@ -27,6 +28,8 @@ _PREFIX = "ANeuralNetworks"
 _MOST = 3
 """How often a program may do what it could do once, and in how many parts a model may run."""
 _PADDING = PREFERRED_ALIGNMENT
+_OWNED = ("compilation", "execution", "burst")
+"""Objects that the first argument of the call that makes them must outlive."""
 _BUILDS = ("Model_", "Compilation_set", "Compilation_finish", "Execution_set")
 """Functions that change an object, which only one thread at a time may do."""
 
@@ -72,7 +75,9 @@ class _Checker:
         self._report = CheckReport(checks)
         self._calls = 0
         self._lock = process.lock()
-        self._after: dict[str, Callable[..., None]] = {
+        self._undefined = UndefinedCalls(self._report, self._name)
+        self._lifetimes = Lifetimes(self._report, self._name, self._made.__contains__)
+        own: dict[str, Callable[..., None]] = {
             "Model_finish": self._finished,
             "Compilation_create": self._compiles,
             "Compilation_createForDevices": self._compiles,
@@ -85,6 +90,11 @@ class _Checker:
             "Execution_setInputFromMemory": self._region("input"),
             "Execution_setOutputFromMemory": self._region("output"),
         }
+        tables_of_all = (own, self._undefined.after, self._lifetimes.after)
+        self._after = {
+            name: [table[name] for table in tables_of_all if name in table]
+            for name in {name for table in tables_of_all for name in table}
+        }
         """Function -> what is done after a call that succeeds."""
         self._highest_api = API_LEVELS.get(checks.min_level, max(API_LEVELS.values()))
 
@@ -96,7 +106,8 @@ class _Checker:
             for at, parameter in enumerate(PARAMETERS.get(name, ()))
             if parameter.kind == "made" and parameter.of != "device"
         ]
-        after = self._after.get(short)
+        after = self._after.get(short, ())
+        identifies = short == IDENTIFY
         is_free = name.endswith("_free")
         level = FUNCTION_LEVELS.get(name, 0)
         builds = short.startswith(_BUILDS) and not is_free and short != "Model_create"
@@ -113,15 +124,26 @@ class _Checker:
                 self._changes(arguments[0])
             if reads_duration:
                 self._reads_duration(arguments[0])
-            result = function(*arguments)
+            if arguments:
+                self._lifetimes.used(arguments[0])
+            if is_free:
+                self._lifetimes.freed(arguments[0])
+            try:
+                result = function(*arguments)
+            except NnapiError as error:
+                if identifies:
+                    self._undefined.not_identified(arguments[0], error.rule)
+                raise
             for at, kind in makes:
                 handle = cdata.handle_at(arguments[at])
                 owner = arguments[0] if at else 0
                 self._made[handle] = _Made(kind, name, number, owner)
+                if kind in _OWNED:
+                    self._lifetimes.made(handle, owner)
             if is_free:
                 self._freed(arguments[0])
-            if after is not None:
-                after(*arguments)
+            for done in after:
+                done(*arguments)
             return result
 
         return call

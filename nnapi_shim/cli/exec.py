@@ -75,7 +75,8 @@ def exec_(
         typer.Option(
             metavar="CHECKS",
             help="Report what fails or costs on a phone: all, or some of leaks, compile-again, "
-            "reuse, alignment, padding, timing, threads, partition, min-level=N, suppress=FILE; "
+            "reuse, alignment, padding, timing, threads, lifetime, undefined, partition, "
+            "min-level=N, suppress=FILE; "
             "exit code 1 if there is anything.",
         ),
     ] = None,

@@ -17,6 +17,8 @@ CHECKS = {
     "alignment": ("note", "an argument without the alignment that the library prefers"),
     "padding": ("note", "an argument without the padding that the library prefers"),
     "timing": ("warning", "durations that are not measured, or measured and never read"),
+    "lifetime": ("warning", "an object that is freed before others that it must outlive"),
+    "undefined": ("error", "a call that succeeds here, and not on every phone"),
     "threads": ("warning", "an object that two threads change in turn"),
     "partition": ("warning", "a model in three or more parts, or one that no accelerator takes"),
 }

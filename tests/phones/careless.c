@@ -3,7 +3,8 @@
  * A client that is careful, except in what its argument names: leak (an execution), compile (the model
  * again and again), build (an equal model again and again), execute (a new execution for each run),
  * shift (an input that is not aligned), unmeasured (reads durations that are not measured), unread
- * (measures durations that it does not read), threads (two threads change a model).
+ * (measures durations that it does not read), threads (two threads change a model), order (frees its
+ * model before the last compilation).
  */
 #include <android/NeuralNetworks.h>
 #include <pthread.h>
@@ -80,9 +81,10 @@ int main(int argc, char** argv) {
     check(ANeuralNetworksCompilation_finish(compilation));
     const int count = is("execute") && i == 0 ? 5 : 1;
     for (int j = 0; j < count; ++j) run(compilation, count > 1 ? 1 : 5, is("leak") && i == 0);
+    if (is("order") && i == 1) ANeuralNetworksModel_free(model);
     ANeuralNetworksCompilation_free(compilation);
     if (is("shift")) break;
   }
-  ANeuralNetworksModel_free(model);
+  if (!is("order")) ANeuralNetworksModel_free(model);
   return 0;
 }
