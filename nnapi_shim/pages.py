@@ -1,6 +1,7 @@
 """Mapped memory, anonymous or of a file; descriptors above the standard ones."""
 
 import os
+from _weakref import ref
 
 from nnapi_shim import address
 
@@ -63,6 +64,40 @@ class Pages:
     def __del__(self) -> None:
         if self._length:
             address.unmap_pages(self._start, self._length)
+
+
+_shared: dict[int, "ref[SharedPages]"] = {}
+"""All shared memory, by address."""
+
+
+class SharedPages:
+    """Memory that another process can map as well: `length` bytes at `address` are those from
+    `offset` of the file of `fd`, which its owner keeps open.
+    """
+
+    __slots__ = ("__weakref__", "_pages", "address", "fd", "length", "offset", "protect")
+
+    def __init__(self, fd: int, offset: int, length: int, protect: int) -> None:
+        """Map it; raises as Pages.of_file."""
+        self.address = 0  # for __del__, if this fails
+        self._pages = Pages.of_file(fd, offset, length, protect)
+        self.address = self._pages.address
+        self.fd, self.offset, self.length, self.protect = fd, offset, length, protect
+        _shared[self.address] = ref(self)
+
+    def __del__(self, shared: "dict[int, ref[SharedPages]]" = _shared) -> None:
+        if self.address:
+            del shared[self.address]  # before the pages go, and others come to their place
+
+
+def shared_pages(address: int, length: int) -> SharedPages | None:
+    """The shared memory that contains all of a buffer, or None."""
+    at = address if address in _shared else max([a for a in [*_shared] if a < address], default=0)
+    found = _shared.get(at)
+    pages = None if found is None else found()
+    if pages is None or address + length > pages.address + pages.length:
+        return None
+    return pages
 
 
 def is_too_short(fd: int, length: int) -> bool:

@@ -202,10 +202,17 @@ ENGINES = Setting(
     "installed engines whose devices are listed, such as `openvino,onnxruntime`, or `all` "
     "(docs/engines.md); empty means none",
 )
+ISOLATE = Setting(
+    "NNAPI_SHIM_ISOLATE",
+    "",
+    "engines and devices that run in processes of their own, such as `openvino,my-device`, or "
+    "`all` (docs/drivers.md); empty means those whose manifest asks for it",
+)
 DRIVER_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_TIMEOUT",
     "60",
-    "time limit in seconds for a call of a HAL 1.0 or 1.1 device; 0 means no limit",
+    "time limit in seconds for a call of a HAL 1.0 or 1.1 device, or of a device in a process of "
+    "its own; 0 means no limit",
 )
 DRIVER_LOAD_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_LOAD_TIMEOUT",

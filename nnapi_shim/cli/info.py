@@ -56,7 +56,10 @@ def _show(report: Info) -> None:
     write(f"nnapi_shim {report.version}, Python {report.python}, {report.system}")
     write()
     write_table(
-        ("device", "type", "version", ">level", "written for", ">time", ">power", "extensions"),
+        (
+            *("device", "type", "version", ">level", "written for", "process"),
+            *(">time", ">power", "extensions"),
+        ),
         [
             (
                 device.name,
@@ -64,6 +67,7 @@ def _show(report: Info) -> None:
                 device.version,
                 device.feature_level,
                 f"HAL {device.hal}" if device.hal else "nnapi_shim",
+                "its own" if device.is_isolated else "the program's",
                 _range(device.exec_time),
                 _range(device.power_usage),
                 device.problem or ", ".join(device.extensions),

@@ -5,7 +5,7 @@ from importlib import import_module
 from nnapi_shim.drivers.adoption import Found
 from nnapi_shim.drivers.entry_point import installed
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.settings import DRIVERS, ENGINES
+from nnapi_shim.settings import DRIVERS, ENGINES, ISOLATE
 
 _BUILT_IN = {
     "nnapi-cpu": ("cpu", "CpuDevice"),
@@ -27,11 +27,16 @@ def found_devices() -> list[Found]:
 
         devices += in_folders(folders)
     devices += installed()
+    isolated = [name for name in map(str.strip, ISOLATE.get().split(",")) if name]
     engines = ENGINES.get()
     if engines:
-        from nnapi_shim.drivers.engine_devices import of_engines
+        from nnapi_shim.drivers.engine_devices import of_engines, to_isolate
 
-        devices += of_engines(engines)
+        devices += of_engines(engines, to_isolate(isolated))
+    if isolated or any(entry.is_isolated for entry in devices):
+        from nnapi_shim.drivers.isolated.choice import in_processes
+
+        devices = in_processes(devices, isolated)
     return devices
 
 

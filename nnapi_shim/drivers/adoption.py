@@ -20,16 +20,25 @@ METHODS = {
 """Interface -> the methods that the library calls."""
 
 
+ENGINE, MANIFEST, ENTRY_POINT = "engine", "manifest", "entry point"
+"""Kinds of sources."""
+
+
 class Found(NamedTuple):
     """A device that is not loaded yet: its name, its origin, and its loader.
 
     module: the module to import. load: creates the device; raises NnapiError if that fails.
+    source: where another process finds it (drivers/isolated/sources.py); empty for a device that
+    this process alone has. is_isolated: whether it is to run in a process of its own, by its
+    manifest, or does so.
     """
 
     name: str
     origin: str
     module: str
     load: Callable[[], IDevice]
+    source: tuple[str, ...] = ()
+    is_isolated: bool = False
 
 
 def require_name(name: Any) -> str:

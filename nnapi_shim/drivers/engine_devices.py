@@ -1,11 +1,12 @@
 """Devices of the engines that NNAPI_SHIM_ENGINES names (docs/engines.md)."""
 
+from collections.abc import Container, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
 from nnapi_shim import log, savers
-from nnapi_shim.drivers.adoption import Found, adopted
+from nnapi_shim.drivers.adoption import ENGINE, Found, adopted
 from nnapi_shim.drivers.engines import PACKAGES
 from nnapi_shim.drivers.engines.limited import limited
 from nnapi_shim.errors import NnapiError, last_line, op_failed
@@ -23,28 +24,46 @@ def load_writer() -> None:
     savers.exchange()
 
 
-def of_engines(names: str) -> list[Found]:
+def of_engines(names: str, isolated: Container[str] = ()) -> list[Found]:
     """The devices of the engines with these names, separated by commas; "all": the installed ones.
 
-    An engine that is unknown, missing or broken is reported on stderr and left out.
+    isolated: the engines that run in processes of their own, and are not imported here. An engine
+    that is unknown, missing or broken is reported on stderr and left out.
     """
     devices: list[Found] = []
     for name in chosen(names):
         try:
-            engine, targets = limited(
-                "its package is imported and lists its devices",
-                partial(_engine_and_targets, name),
-                None,
-                setting=DRIVER_LOAD_TIMEOUT,
-            )
+            devices += of_isolated_engine(name) if name in isolated else of_engine(name)
         except NnapiError as error:
             log.error(f"{ENGINES.name}: {name} is left out: {error.message}")
-            continue
-        devices += [
-            Found(target.name, ENGINES.name, name, partial(_made, engine, target))
-            for target in targets
-        ]
     return devices
+
+
+def of_engine(name: str) -> list[Found]:
+    """The devices of an engine. Raises OP_FAILED if it is missing or broken."""
+    engine, targets = limited(
+        "its package is imported and lists its devices",
+        partial(_engine_and_targets, name),
+        None,
+        setting=DRIVER_LOAD_TIMEOUT,
+    )
+    return [
+        Found(target.name, ENGINES.name, name, partial(_made, engine, target), (ENGINE, name))
+        for target in targets
+    ]
+
+
+def of_isolated_engine(name: str) -> list[Found]:
+    """The devices of an engine, each in a process of its own. Raises OP_FAILED as of_engine."""
+    require_packages(name)
+    from nnapi_shim.drivers.isolated.device import devices_of
+
+    return devices_of(name, ENGINES.name, (ENGINE, name))
+
+
+def to_isolate(names: Sequence[str]) -> Container[str]:
+    """The engines among the names of NNAPI_SHIM_ISOLATE."""
+    return [*PACKAGES] if ALL in names else names
 
 
 def chosen(names: str) -> list[str]:
@@ -69,6 +88,17 @@ def loaded_engine(name: str) -> Any:
     """An engine, as drivers/engines/engine.py describes it. Raises OP_FAILED if its package is
     missing or cannot be imported.
     """
+    require_packages(name)
+    load_numpy()
+    try:
+        module = import_module(f"{__package__}.engines.{name}")
+    except (ImportError, OSError, AttributeError) as error:
+        raise op_failed(f"it cannot be imported: {last_line(error)}", "engine.import") from None
+    return module.Engine()
+
+
+def require_packages(name: str) -> None:
+    """Raise OP_FAILED, with a command that installs them, if an engine's packages are missing."""
     missing = missing_packages(name)
     if missing:
         raise op_failed(
@@ -76,12 +106,6 @@ def loaded_engine(name: str) -> Any:
             f"`{install_command(PACKAGES[name].extra)}` installs it",
             "engine.missing",
         )
-    load_numpy()
-    try:
-        module = import_module(f"{__package__}.engines.{name}")
-    except (ImportError, OSError, AttributeError) as error:
-        raise op_failed(f"it cannot be imported: {last_line(error)}", "engine.import") from None
-    return module.Engine()
 
 
 def _engine_and_targets(name: str) -> tuple[Any, list[Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from nnapi_shim import log
-from nnapi_shim.drivers.adoption import Found, made, require_name
+from nnapi_shim.drivers.adoption import ENTRY_POINT, Found, made, require_name
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.interfaces import IDevice
 
@@ -32,8 +32,13 @@ def installed() -> list[Found]:
             except NnapiError as error:
                 log.error(f"{path}: {error.message}")
                 continue
-            devices.append(Found(name, path, where, partial(_load, name, where)))
+            devices.append(described(name, where, path))
     return devices
+
+
+def described(name: str, where: str, path: str) -> Found:
+    """The device of an entry point; nothing is imported yet. path: of the file that names it."""
+    return Found(name, path, where, partial(_load, name, where), (ENTRY_POINT, name, where, path))
 
 
 def _contents(path: str) -> bytes:

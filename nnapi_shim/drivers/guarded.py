@@ -175,6 +175,18 @@ class Output(NamedTuple):
         return size * prod(shape.dimensions)
 
 
+def known_outputs(request: hal.Request, operands: Sequence[hal.Operand]) -> list[Output]:
+    """What is known of the outputs of a request. operands: those of the outputs."""
+    return [
+        Output(
+            operand.type,
+            argument.dimensions or operand.dimensions,
+            None if argument.has_no_value else argument.length,
+        )
+        for argument, operand in zip(request.outputs, operands, strict=True)
+    ]
+
+
 class GuardedPreparedModel:
     """As IPreparedModel."""
 
@@ -204,19 +216,12 @@ class GuardedPreparedModel:
         execute, known = self._prepared.execute, self._known(request)
         result: hal.ExecutionResult = guarded(
             f"{self._name}.execute",
-            lambda: _result(execute(request, measure, deadline_ns, loop_timeout_ns), known),
+            lambda: checked_result(execute(request, measure, deadline_ns, loop_timeout_ns), known),
         )
         return result
 
     def _known(self, request: hal.Request) -> list[Output]:
-        return [
-            Output(
-                operand.type,
-                argument.dimensions or operand.dimensions,
-                None if argument.has_no_value else argument.length,
-            )
-            for argument, operand in zip(request.outputs, self._outputs, strict=True)
-        ]
+        return known_outputs(request, self._outputs)
 
 
 class GuardedExecution:
@@ -237,14 +242,14 @@ class GuardedExecution:
     def _compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         answer = self._run(deadline_ns)
         if answer is not self._checked:
-            checked = _result(answer, self._known)
+            checked = checked_result(answer, self._known)
             shapes = checked.output_shapes
             parts = (shapes, checked.timing, *(shape.dimensions for shape in shapes))
             self._checked = checked if all(isinstance(it, tuple) for it in parts) else None
         return answer
 
 
-def _result(result: Any, known: Sequence[Output]) -> hal.ExecutionResult:
+def checked_result(result: Any, known: Sequence[Output]) -> hal.ExecutionResult:
     """A validated result; raises OP_FAILED, and any exception of the driver's own objects."""
     if not isinstance(result, hal.ExecutionResult):
         raise op_failed(

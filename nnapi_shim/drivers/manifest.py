@@ -9,7 +9,14 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
 from nnapi_shim import log
-from nnapi_shim.drivers.adoption import METHODS, Found, device_type, made, require_name
+from nnapi_shim.drivers.adoption import (
+    MANIFEST,
+    METHODS,
+    Found,
+    device_type,
+    made,
+    require_name,
+)
 from nnapi_shim.drivers.versioned.answer import guarded
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.interfaces import IDevice
@@ -18,6 +25,7 @@ from nnapi_shim.settings import DRIVERS
 
 _REQUIRED = ("name", "hal", "module", "class")
 _OPTIONAL = ("version", "type")
+_FLAGS = ("isolated",)
 
 
 def in_folders(folders: str) -> list[Found]:
@@ -37,13 +45,13 @@ def in_folders(folders: str) -> list[Found]:
                 continue
             path = os.path.join(os.path.abspath(folder), name)
             try:
-                devices.append(_described(path))
+                devices.append(described(path))
             except NnapiError as error:
                 log.error(f"the device of {path} is left out: {error.message}")
     return devices
 
 
-def _described(path: str) -> Found:
+def described(path: str) -> Found:
     """The device of a manifest; nothing is imported yet. Raises BAD_DATA."""
     try:
         with open(path, encoding="utf-8", opener=_without_waiting) as file:
@@ -56,14 +64,19 @@ def _described(path: str) -> Found:
         raise bad_data(f"the manifest is not JSON: {error}", "driver.manifest.not-json") from None
     if not isinstance(fields, dict):
         raise bad_data("the manifest is not an object { ... }", "driver.manifest.not-an-object")
-    allowed = (*_REQUIRED, *_OPTIONAL)
+    allowed = (*_REQUIRED, *_OPTIONAL, *_FLAGS)
     for key, value in fields.items():
         if key not in allowed:
             raise bad_data(
                 f"{key!r} is no field of a manifest; allowed are {', '.join(allowed)}",
                 "driver.manifest.unknown-field",
             )
-        if not isinstance(value, str) or not value:
+        if key in _FLAGS:
+            if not isinstance(value, bool):
+                raise bad_data(
+                    f"{key} is {value!r}; it must be true or false", "driver.manifest.not-a-flag"
+                )
+        elif not isinstance(value, str) or not value:
             raise bad_data(f"{key} is {value!r}; it must be a text", "driver.manifest.not-text")
     missing = [key for key in _REQUIRED if key not in fields]
     if missing:
@@ -75,7 +88,9 @@ def _described(path: str) -> Found:
         )
     if "type" in fields:
         device_type(fields["type"])
-    return Found(fields["name"], path, fields["module"], partial(_load, path, fields))
+    load = partial(_load, path, fields)
+    is_isolated = fields.get("isolated", False)
+    return Found(fields["name"], path, fields["module"], load, (MANIFEST, path), is_isolated)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -83,7 +98,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _load(path: str, fields: dict[str, str]) -> IDevice:
+def _load(path: str, fields: dict[str, Any]) -> IDevice:
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.append(folder)  # for modules beside the manifest, with lowest priority

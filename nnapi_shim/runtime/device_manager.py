@@ -158,7 +158,7 @@ def _enabled() -> list[IDevice]:
 
 def _loaded(entry: Found) -> IDevice:
     """Load a third-party device. Raises NnapiError."""
-    if entry.name in _registered:
+    if entry.name in _registered or entry.is_isolated:
         return entry.load()
     from nnapi_shim.drivers.loading import loaded
 

@@ -9,7 +9,7 @@ from nnapi_shim import address, process, vlog
 from nnapi_shim.errors import bad_data, op_failed, unmappable
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
 from nnapi_shim.hints import Any
-from nnapi_shim.pages import PROT_READ, PROT_WRITE, Pages, duplicated
+from nnapi_shim.pages import PROT_READ, PROT_WRITE, SharedPages, duplicated
 
 Role = tuple[object, str, int]
 """A compilation, "input" or "output", and the index of the argument."""
@@ -72,7 +72,7 @@ class FdMemory(Memory):
         super().__init__(size)
         self._protect = protect
         self._offset = offset
-        self._published: dict[str, Pages] = {}
+        self._published: dict[str, SharedPages] = {}
         self._fd = -1
         try:
             self._fd = duplicated(fd)
@@ -109,9 +109,9 @@ class FdMemory(Memory):
             mapping = self._published.setdefault("mapping", self._map())
         return mapping.address
 
-    def _map(self) -> Pages:
+    def _map(self) -> SharedPages:
         try:
-            return Pages.of_file(self._fd, self._offset, self.size, self._protect)
+            return SharedPages(self._fd, self._offset, self.size, self._protect)
         except (OSError, ValueError, OverflowError) as error:
             raise unmappable(
                 f"memory of {self.size} bytes from offset {self._offset} of a file of "

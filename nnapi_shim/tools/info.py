@@ -51,7 +51,8 @@ class DeviceInfo:
     """A device; devices are listed in NNAPI's order.
 
     feature_level: that of the specification, 1 to 8. hal: the driver's HAL version, "1.0" or "1.1";
-    "" for the library's own interface. extensions: their names. exec_time, power_usage: its
+    "" for the library's own interface. is_isolated: whether it runs in a process of its own.
+    extensions: their names. exec_time, power_usage: its
     declared performance by operand type, `IF`, `WHILE` and `relaxed float32`, relative to the CPU;
     smaller is better. problem: the error of the query, or "".
     """
@@ -63,6 +64,7 @@ class DeviceInfo:
     feature_level: int
     hal: str
     is_built_in: bool
+    is_isolated: bool
     extensions: tuple[str, ...]
     exec_time: dict[str, float]
     power_usage: dict[str, float]
@@ -188,6 +190,7 @@ def device_info(number: int, driver: IDevice) -> DeviceInfo:
         specification_level(driver),
         getattr(driver, "hal", ""),
         is_built_in(driver.name),
+        getattr(driver, "is_isolated", False),
         names,
         times,
         powers,
