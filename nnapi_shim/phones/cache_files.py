@@ -7,7 +7,7 @@ program's folder gets the file in parts.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,28 +23,44 @@ _DIGEST_BYTES = 32
 @contextmanager
 def in_parts(
     cache: CacheHandles, files: CacheFiles, device: str, model: Model
-) -> Iterator[CacheHandles]:
+) -> Iterator[CacheHandles | None]:
     """A cache folder with the file that the parts make, if all of them are there; afterwards the
     program's folder has the parts of the file that is in it then.
 
-    It is the program's folder itself if that cannot be used, of which the computing device tells.
+    It is the program's folder itself if that cannot be used, of which the computing device tells;
+    None if there is no room for another folder.
     """
     try:
         folder = Folder(cache.directory)
     except (OSError, ValueError, Untrusted):
         yield cache
         return
-    with folder, TemporaryDirectory(prefix="nnapi-shim-parts-") as own, Folder(own) as inner:
-        names = _names(cache.token, files, device, model)
+    names = _names(cache.token, files, device, model)
+    with folder, ExitStack() as stack:
         before = _joined(folder, names)
-        if before:
-            name, _, contents = before.partition(b"\n")
-            inner.write(name.decode(), contents)
+        try:
+            own = stack.enter_context(TemporaryDirectory(prefix="nnapi-shim-parts-"))
+            inner = stack.enter_context(Folder(own))
+            if before:
+                name, _, contents = before.partition(b"\n")
+                inner.write(name.decode(), contents)
+        except OSError as error:
+            log.warning(f"compiled models are not kept: {error}")
+            yield None
+            return
         yield CacheHandles(own, cache.token)
-        for path in Path(own).iterdir():
+        _keep(folder, names, inner, before)
+
+
+def _keep(folder: Folder, names: list[str], inner: Folder, before: bytes) -> None:
+    """Write the file of the computing device in parts, if it is another one now."""
+    try:
+        for path in Path(inner.path).iterdir():
             whole = path.name.encode() + b"\n" + _contents(inner, path.name)
             if whole != before:
                 _split(folder, names, whole)
+    except OSError as error:
+        log.warning(f"{folder.path}: the compiled model is not kept: {error}")
 
 
 def _names(token: bytes, files: CacheFiles, device: str, model: Model) -> list[str]:
@@ -81,17 +97,17 @@ def _joined(folder: Folder, names: list[str]) -> bytes:
 
 
 def _split(folder: Folder, names: list[str], whole: bytes) -> None:
-    """Write the parts, all or none of them."""
+    """Write the parts, all or none of them. Raises OSError."""
     contents = _digest(whole) + whole
     size = -(-len(contents) // len(names))
     try:
         for at, name in enumerate(names):
             folder.write(name, contents[at * size : (at + 1) * size])
-    except OSError as error:
-        log.warning(f"{folder.path}: the compiled model is not kept: {error}")
+    except OSError:
         for name in names:
             with suppress(OSError):
                 Path(folder.path, name).unlink()
+        raise
 
 
 def _digest(whole: bytes) -> bytes:

@@ -219,7 +219,7 @@ def test_cache_files(tmp_path: Path, loads: list[bool], capfd: pytest.CaptureFix
 
 
 def test_cache_files_of_a_folder_that_cannot_be_used(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     it = device(tmp_path, caching={"dataFiles": 2})
     model = sum_of("TENSOR_FLOAT32", [2]).runtime.hal
@@ -227,6 +227,14 @@ def test_cache_files_of_a_folder_that_cannot_be_used(
     handles = CacheHandles(str(tmp_path / "none"), bytes(32))
     it.prepareModel(model, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles)
     assert "compiled models are not kept: there is no folder" in capfd.readouterr().err
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    handles = CacheHandles(str(folder), bytes(32))
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+        it.prepareModel(model, ExecutionPreference.LOW_POWER, Priority.HIGH, None, handles)
+    assert "compiled models are not kept: [Errno 2]" in capfd.readouterr().err
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(("domains", "explicit"), [(True, True), (False, True), (False, False)])

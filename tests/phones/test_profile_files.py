@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from nnapi_shim import NnapiError
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.phones.files import checked, read, shipped
+from nnapi_shim.phones.files import checked, read, shipped, text_of
 from nnapi_shim.phones.profile import CPU, Profile
+from nnapi_shim.phones.schema import parsed
 from tests.cli.command import Command
 
 DEVICE: dict[str, Any] = {
@@ -192,6 +194,33 @@ def test_files_that_are_no_profiles(tmp_path: Path, text: str) -> None:
     assert checked(str(path))[0] is None
     with pytest.raises(NnapiError, match=r"^BAD_DATA: profile .*x\.json: "):
         read(str(path))
+
+
+ODD = [None, True, 0, -1, 3, 33, 1e300, "", "x", "all", "10", [], {}, [1], ["ADD"], {"x": 1}, 2**70]
+
+
+def changed_somewhere(random: Random, name: str) -> Any:
+    """A shipped profile with an odd value in place of one of its values."""
+    data = json.loads(text_of(name))
+    parts = [data]
+    for part in parts:  # grows meanwhile
+        values = part.values() if isinstance(part, dict) else part
+        parts += [value for value in values if value and isinstance(value, dict | list)]
+    part = random.choice(parts)
+    where = random.choice([*part] if isinstance(part, dict) else range(len(part)))
+    part[where] = random.choice(ODD)
+    return data
+
+
+def test_odd_values_are_problems_and_no_errors() -> None:
+    random, valid = Random(3), 0
+    for _ in range(300):
+        problems: list[NnapiError] = []
+        profile = parsed(changed_somewhere(random, random.choice(shipped())), problems)
+        assert (profile is None) is bool(problems)
+        assert all(len(problem.message.splitlines()) == 1 for problem in problems)
+        valid += profile is not None
+    assert 10 < valid < 200
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
