@@ -23,8 +23,10 @@ REFUSED = {
 }
 """Compiler flag -> linker flag."""
 # As with CET, the parts of the C library are only called directly.
-AARCH64 = ["-z", "force-bti", "-z", "pac-plt"]
-"""Linker flags of libraries for AArch64, which mark them for BTI and PAC."""
+AARCH64 = ["-z", "force-bti"]
+"""Linker flags of libraries for AArch64, which mark them for BTI. `-z pac-plt` would mark them for
+PAC, too, but its calls authenticate addresses that glibc's loader does not sign.
+"""
 
 
 def expanded(words: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
+from install import zig_cc
 from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers, processor
 from tests.analysis import inner_loops
 from tests.arm.run_emulated import PROCESSORS, missing
@@ -189,3 +190,9 @@ def test_spills_are_seen():
     assert inner_loops.spilled(inner_loops.inner_loop(LOOP, loop)) == []
     spilling = LOOP.replace("b.ne", "str\tq2, [sp, #32]\n\tb.ne")
     assert inner_loops.spilled(inner_loops.inner_loop(spilling, loop)) == ["str\tq2, [sp, #32]"]
+
+
+def test_no_call_authenticates_what_the_loader_has_not_signed():
+    """`-z pac-plt` would; `make test-arm` runs on a processor with pointer authentication."""
+    assert "pac-plt" not in zig_cc.AARCH64
+    assert "force-bti" in zig_cc.AARCH64
