@@ -273,3 +273,11 @@ def test_an_engine_that_hangs_while_it_compiles(monkeypatch):
         ResultCode.MISSED_DEADLINE_PERSISTENT,
     )
     engine.stopped.set()
+
+
+def test_models_of_bytes_go_to_the_device_of_the_library():
+    """Engines on processors take more time for them."""
+    figures = Engine(doubled).device().getCapabilities()
+    assert figures.operand_performance[T.TENSOR_FLOAT32].exec_time == 1
+    for type in (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED):
+        assert figures.operand_performance[type].exec_time > 1

@@ -7,13 +7,17 @@ import pytest
 
 from nnapi_shim import NnapiError, ResultCode
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType as O
 from tests.conformance.vectors import WHY_SKIPPED, examples
-from tests.runtime.hal_models import Bound, chain
+from tests.runtime.hal_models import Bound, Builder, chain
 
-pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from tests.engines import vectors  # noqa: E402 - it needs both
+from nnapi_shim import savers  # noqa: E402
+from nnapi_shim.drivers.engines.constants_apart import with_constants_apart  # noqa: E402
+from tests.engines import vectors  # noqa: E402 - these need both
 
 DEVICE = "onnxruntime-cpu"
 
@@ -56,6 +60,46 @@ def test_a_provider_that_is_listed_and_cannot_be_used(monkeypatch):
     with pytest.raises(NnapiError, match="lists CUDAExecutionProvider, and cannot use it") as e:
         device.prepareModel(chain("ADD"), ExecutionPreference.LOW_POWER, Priority.LOW, None, None)
     assert e.value.code is ResultCode.OP_FAILED
+
+
+def of_shared_weights():
+    """Two FULLY_CONNECTED with the same int8 weights; sums of bytes in 16 bits would saturate."""
+    signed = T.TENSOR_QUANT8_ASYMM_SIGNED
+    b = Builder()
+    weights = b.constant(np.full((8, 8), 127), signed, scale=1 / 512)
+    bias = b.constant(np.zeros(8), T.TENSOR_INT32, scale=1 / 512)
+    none = b.constant(0, T.INT32)
+    x = value = b.input((1, 8), signed, scale=1.0, zero_point=-128)
+    for _ in range(2):
+        made = b.temporary((1, 8), signed, scale=1.0, zero_point=-128)
+        b.operation(O.FULLY_CONNECTED, [value, weights, bias, none], [made])
+        value = made
+    return b.model([x], [value])
+
+
+def test_constants_that_several_operations_share():
+    """The option for exact sums refuses them on processors that need it."""
+    model = of_shared_weights()
+    x = np.full((1, 8), 127, np.int8)
+    (result,) = Bound(prepared(model), model, [x], room=8).outputs()
+    assert (result == 127).all(), "8 * 255 * 127 / 512 is above the largest value"
+
+
+def test_copies_of_constants():
+    content, inputs, outputs = savers.exchange().written(of_shared_weights())
+    apart = with_constants_apart(content)
+    signed = onnx.TensorProto.INT8
+    model = onnx.load_from_string(apart)
+    onnx.checker.check_model(model)
+    constants = {each.name for each in model.graph.initializer if each.data_type == signed}
+    reads = [name for node in model.graph.node for name in node.input if name in constants]
+    assert len(reads) == len({*reads}) > 1
+    x = np.arange(-4, 4, dtype=np.int8).reshape(1, 8)
+    results = [
+        onnxruntime.InferenceSession(each).run(outputs, {inputs[0]: x})[0]
+        for each in (content, apart)
+    ]
+    assert np.array_equal(*results)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType as O
 from tests.conformance.vectors import WHY_SKIPPED, examples
-from tests.runtime.hal_models import Bound, chain
+from tests.runtime.hal_models import Bound, Builder, chain
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("onnx")
@@ -42,6 +44,22 @@ def test_a_deadline():
     bound = Bound(prepared(model), model, [np.float32([1, 2])], room=8)
     bound.compute(time.monotonic_ns() + 60 * 10**9)
     assert bound.buffers[0].view(np.float32).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(("size", "stride", "runs"), [(1, 1, True), (1, 2, False), (2, 2, True)])
+@pytest.mark.parametrize("type", [T.TENSOR_QUANT8_ASYMM, T.TENSOR_FLOAT32])
+def test_a_stride_that_gets_lost(size, stride, runs, type):
+    scales = {} if type is T.TENSOR_FLOAT32 else {"scale": 0.5}
+    bias_type = T.TENSOR_FLOAT32 if type is T.TENSOR_FLOAT32 else T.TENSOR_INT32
+    b = Builder()
+    x = b.input((1, 4, 4, 1), type, **scales)
+    weights = b.constant(np.ones((1, size, size, 1)), type, **scales)
+    bias = b.constant(np.zeros(1), bias_type, **({"scale": 0.25} if scales else {}))
+    valid, step, none = (b.constant(value, T.INT32) for value in (2, stride, 0))
+    out = b.temporary((1, 4 - size + 1 if stride == 1 else 2, 0, 1), type, **scales)
+    b.operation(O.CONV_2D, [x, weights, bias, valid, step, step, none], [out])
+    (reason,) = vectors.device(DEVICE).getReasons(b.model([x], [out]))
+    assert (reason == "") is (runs or type is T.TENSOR_FLOAT32), reason
 
 
 def test_vectors():

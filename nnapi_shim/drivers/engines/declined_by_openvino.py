@@ -1,8 +1,17 @@
 """What the processor plugin of OpenVINO gets wrong; its other plugins share the conversions."""
 
+from typing import Any
+
 from nnapi_shim.drivers.engines.declined import QUANTIZED, Declined, always, has_type
 
 _SEEN = "2026.4.1"
+_is_quantized = has_type(*QUANTIZED)
+
+
+def _moves_a_stride(node: Any) -> bool:
+    is_small = node.filter.dimensions[1:3] == (1, 1)
+    return is_small and _is_quantized(node) and (node.stride_width, node.stride_height) != (1, 1)
+
 
 DECLINED: tuple[Declined, ...] = (
     Declined(
@@ -13,17 +22,17 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
     Declined(
-        ("CONV_2D", "DEPTHWISE_CONV_2D", "GROUPED_CONV_2D"),
-        has_type(*QUANTIZED),
-        "with quantized tensors",
-        "its integer convolutions clip some results, and some models do not compile",
+        ("CONV_2D", "GROUPED_CONV_2D"),
+        _moves_a_stride,
+        "with quantized tensors, a filter of 1 x 1 and a stride",
+        "the stride gets lost, and the model does not compile",
         _SEEN,
     ),
     Declined(
         ("MEAN",),
-        has_type(*QUANTIZED),
-        "with quantized tensors",
-        "some models do not compile",
+        lambda node: _is_quantized(node) and not isinstance(node.named.get("axes"), tuple),
+        "with quantized tensors and axes that are no constant",
+        "the model does not compile",
         _SEEN,
     ),
     Declined(

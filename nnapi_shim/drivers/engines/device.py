@@ -1,12 +1,20 @@
 """IDevice of a device of an engine."""
 
 from nnapi_shim import savers
-from nnapi_shim.drivers.engines.engine import Engine, Target, Wishes
+from nnapi_shim.drivers.engines.engine import QUANTIZED_ON_PROCESSORS, Engine, Target, Wishes
 from nnapi_shim.drivers.engines.prepared_model import EnginePreparedModel
-from nnapi_shim.hal.enums import RUNTIME_LEVEL, ExecutionPreference, Priority
+from nnapi_shim.hal.enums import (
+    RUNTIME_LEVEL,
+    DeviceType,
+    ExecutionPreference,
+    OperandType,
+    Priority,
+)
 from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, same_for_all
 from nnapi_shim.operations import supported
 from nnapi_shim.settings import THREADS
+
+_BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)
 
 
 class EngineDevice:
@@ -22,8 +30,15 @@ class EngineDevice:
         self._target = target
 
     def getCapabilities(self) -> Capabilities:
-        """Assumed figures for this kind of device, equal for all types."""
-        return same_for_all(self._target.performance)
+        """Assumed figures for this kind of device."""
+        figures = same_for_all(self._target.performance)
+        if self.type is DeviceType.CPU:
+            by_type = {
+                **figures.operand_performance,
+                **dict.fromkeys(_BYTES, QUANTIZED_ON_PROCESSORS),
+            }
+            return figures._replace(operand_performance=by_type)
+        return figures
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """What the declarations accept, the format expresses, and the engine gets right."""

@@ -13,6 +13,11 @@ PERFORMANCE = {
 }
 """Type of a device -> assumed time and power relative to nnapi-cpu."""
 
+QUANTIZED_ON_PROCESSORS = PerformanceInfo(1.7, 1.7)
+"""The same for quantized types of engines on processors (docs/performance.md): without it, models
+that nnapi-cpu computes in less time would go to them, being listed first.
+"""
+
 
 class Target(NamedTuple):
     """A device of an engine.

@@ -5,6 +5,7 @@ from typing import Any
 
 import onnxruntime
 
+from nnapi_shim.drivers.engines.constants_apart import with_constants_apart
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
@@ -38,6 +39,10 @@ _SILENT = 4
 _ELEMENT_TYPES = {"f": 1, "B": 2, "b": 3, "H": 4, "h": 5, "i": 6, "e": 10, "I": 12}
 """Format character of an element -> TensorProto.DataType."""
 _BOOL = 9
+
+
+_FAIL = onnxruntime.capi.onnxruntime_pybind11_state.Fail
+"""Raised, for one, where several nodes share a constant that the option for exact sums changes."""
 
 
 class Engine:
@@ -75,7 +80,11 @@ class Engine:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         cpu = f"CPU{_END}"
         providers = [target.place] if target.place == cpu else [target.place, cpu]
-        session = onnxruntime.InferenceSession(content, options, providers=providers)
+        try:
+            session = onnxruntime.InferenceSession(content, options, providers=providers)
+        except _FAIL:
+            content = with_constants_apart(content)
+            session = onnxruntime.InferenceSession(content, options, providers=providers)
         if session.get_providers()[0] != target.place:
             raise op_failed(
                 f"ONNX Runtime lists {target.place}, and cannot use it here; it fell back to "

@@ -21,6 +21,12 @@ _KINDS = {"CPU": DeviceType.CPU, "GPU": DeviceType.GPU, "NPU": DeviceType.ACCELE
 _PRIORITIES = {Priority.LOW: "LOW", Priority.MEDIUM: "MEDIUM", Priority.HIGH: "HIGH"}
 
 
+_INTEGERS = "LP_TRANSFORMS_MODE"
+"""A property that the plugin for processors does not list: whether it computes quantized models in
+integers. Some of its convolutions in integers clip sums, and some models do not compile.
+"""
+
+
 class Engine:
     """As engine.Engine."""
 
@@ -67,6 +73,8 @@ class Engine:
             hints["INFERENCE_NUM_THREADS"] = wishes.threads
         known = self._core.get_property(target.place, "SUPPORTED_PROPERTIES")
         hints = {name: value for name, value in hints.items() if name in known}
+        if target.type is DeviceType.CPU:
+            hints[_INTEGERS] = False
         return Network(self._core.compile_model(model, target.place, hints))
 
 

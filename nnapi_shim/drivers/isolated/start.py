@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from shutil import which
 from signal import Signals
 
 import nnapi_shim
@@ -78,6 +77,8 @@ def python_executable() -> str:
     for path in candidates:
         if os.access(path, os.X_OK):
             return path
+    from shutil import which
+
     found = which(version)
     if found is None:
         raise op_failed(

@@ -46,7 +46,7 @@ def allocate():
     """Take more memory than there may be."""
     import resource
 
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
     kept = []
     while True:
         kept.append(bytearray(1 << 26))

@@ -3,8 +3,8 @@
     python -m tests.drivers.isolated.overhead [DEVICE of an engine] [--rounds N]
 
 Without a device it takes that of misbehaving.py. In each round, both compute the same request, in
-memory of descriptors (so that nothing is copied), in turns. A line has the median of the rounds,
-and of the process alone, as far as it is the kernel's: a packet to another process and back.
+memory of descriptors (so that nothing is copied) and in other memory, in turns. "packets alone" is
+the kernel's part: a packet to another process and back. Processor time is that of both processes.
 """
 
 import argparse
@@ -76,6 +76,12 @@ def here(name, source):
     return entry.load()
 
 
+def processor_ns(*ids):
+    """The processor time of processes until now."""
+    tasks = [task for id in ids for task in Path(f"/proc/{id}/task").iterdir()]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("device", nargs="?", default="")
@@ -84,6 +90,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         name, source = source_of(arguments.device, folder)
         inside, apart = here(name, source), loaded(name, source)
+        ids = ["self", apart.process_id()]
         ways = {
             "in the program": execution(inside, copied=False),
             "in its process": execution(apart, copied=False),
@@ -91,18 +98,22 @@ def main():
             "packets alone": packets(),
         }
         times = {way: [] for way in ways}
+        used = {way: [] for way in ways}
         for _ in range(arguments.rounds):
             for way, compute in ways.items():
+                before = processor_ns(*ids)
                 started = time.perf_counter_ns()
                 for _ in range(RUNS):
                     compute()
                 times[way].append((time.perf_counter_ns() - started) / RUNS / 1000)
-        base = statistics.median(times["in the program"])
+                used[way].append((processor_ns(*ids) - before) / RUNS / 1000)
+        first = "in the program"
         for way, each in times.items():
-            low, *_ = statistics.quantiles(each, n=10)
-            median = statistics.median(each)
+            low, base = min(each), min(times[first])
+            busy, base_busy = statistics.median(used[way]), statistics.median(used[first])
             print(
-                f"{name} {way}: {median:.1f} us, {median - base:+.1f}; tenth part below {low:.1f}"
+                f"{name} {way}: least {low:.1f} us, {low - base:+.1f}; median "
+                f"{statistics.median(each):.1f}; processor time {busy:.1f}, {busy - base_busy:+.1f}"
             )
 
 

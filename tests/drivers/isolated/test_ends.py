@@ -38,9 +38,8 @@ def points(device):
 
 
 POINTS = ("getSupportedOperations", "prepareModel", "createReusableExecution", "wait", "compute")
-PAIRS = [(POINTS[at % 4], action) for at, action in enumerate(ACTIONS)]
-"""Each action, and each point but `compute`, which all actions reach."""
-PAIRS += [("compute", action) for action in ACTIONS]
+PAIRS = [("compute", action) for action in ACTIONS]
+PAIRS += [*zip(POINTS, ACTIONS, strict=False)][:4]
 SLOW = pytest.mark.slow
 PAIRS += [
     pytest.param(point, action, marks=SLOW)
