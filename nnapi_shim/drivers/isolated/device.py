@@ -92,10 +92,6 @@ class IsolatedDevice:
         self._description = description
         self._host = host
 
-    def process_id(self) -> int:
-        """The number of the process; starts one if the last one has ended."""
-        return self._host.process().id
-
     def getSupportedExtensions(self) -> tuple[hal.Extension, ...]:
         """As IExtendedDevice."""
         return self._description.extensions

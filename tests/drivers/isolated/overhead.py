@@ -4,7 +4,7 @@
 
 Without a device it takes that of misbehaving.py. In each round, both compute the same request, in
 memory of descriptors (so that nothing is copied) and in other memory, in turns. "packets alone" is
-the kernel's part: a packet to another process and back. Processor time is that of both processes.
+the kernel's part: a packet to another process and back.
 """
 
 import argparse
@@ -76,12 +76,6 @@ def here(name, source):
     return entry.load()
 
 
-def processor_ns(*ids):
-    """The processor time of processes until now."""
-    tasks = [task for id in ids for task in Path(f"/proc/{id}/task").iterdir()]
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("device", nargs="?", default="")
@@ -90,7 +84,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         name, source = source_of(arguments.device, folder)
         inside, apart = here(name, source), loaded(name, source)
-        ids = ["self", apart.process_id()]
         ways = {
             "in the program": execution(inside, copied=False),
             "in its process": execution(apart, copied=False),
@@ -98,23 +91,16 @@ def main():
             "packets alone": packets(),
         }
         times = {way: [] for way in ways}
-        used = {way: [] for way in ways}
         for _ in range(arguments.rounds):
             for way, compute in ways.items():
-                before = processor_ns(*ids)
                 started = time.perf_counter_ns()
                 for _ in range(RUNS):
                     compute()
                 times[way].append((time.perf_counter_ns() - started) / RUNS / 1000)
-                used[way].append((processor_ns(*ids) - before) / RUNS / 1000)
-        first = "in the program"
         for way, each in times.items():
-            low, base = min(each), min(times[first])
-            busy, base_busy = statistics.median(used[way]), statistics.median(used[first])
-            print(
-                f"{name} {way}: least {low:.1f} us, {low - base:+.1f}; median "
-                f"{statistics.median(each):.1f}; processor time {busy:.1f}, {busy - base_busy:+.1f}"
-            )
+            low, base = min(each), min(times["in the program"])
+            middle = statistics.median(each)
+            print(f"{name} {way}: least {low:.1f} us, {low - base:+.1f}; median {middle:.1f}")
 
 
 if __name__ == "__main__":
