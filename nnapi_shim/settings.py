@@ -84,6 +84,10 @@ class Setting(NamedTuple):
             return self.default
         return value
 
+    def words(self) -> list[str]:
+        """The value as a list, of what commas separate."""
+        return [word for word in map(str.strip, self.get().split(",")) if word]
+
     def put(self, value: str | None) -> str | None:
         """Set the variable, or remove it for None; returns what it was, to put it back."""
         before = os.environ.pop(self.name, None)

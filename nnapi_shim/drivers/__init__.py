@@ -27,7 +27,7 @@ def found_devices() -> list[Found]:
 
         devices += in_folders(folders)
     devices += installed()
-    isolated = [name for name in map(str.strip, ISOLATE.get().split(",")) if name]
+    isolated = ISOLATE.words()
     engines = ENGINES.get()
     if engines:
         from nnapi_shim.drivers.engine_devices import of_engines, to_isolate

@@ -14,7 +14,7 @@ from nnapi_shim.extras import install_command
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hints import Any
 from nnapi_shim.process import load_numpy
-from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, ENGINES
+from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, ENGINES, ISOLATE
 
 ALL = "all"
 
@@ -64,6 +64,16 @@ def of_isolated_engine(name: str) -> list[Found]:
 def to_isolate(names: Sequence[str]) -> Container[str]:
     """The engines among the names of NNAPI_SHIM_ISOLATE."""
     return [*PACKAGES] if ALL in names else names
+
+
+def device_names(engine: str) -> tuple[str, ...]:
+    """The devices that an installed engine gives, whether it is on or not. Raises OP_FAILED.
+
+    An engine that runs in a process of its own is asked there.
+    """
+    if engine in to_isolate(ISOLATE.words()):
+        return tuple(entry.name for entry in of_isolated_engine(engine))
+    return tuple(target.name for target in loaded_engine(engine).targets())
 
 
 def chosen(names: str) -> list[str]:

@@ -157,6 +157,8 @@ with nnapi_shim.Model() as model:
     model.outputs(model.add(x, x))
     model.finish()
     print(model.compile(devices=["onnxruntime-cpu"]).run([1, 2]).tolist())
+from nnapi_shim.tools.info import info
+print([engine.devices for engine in info().engines if engine.name == "onnxruntime"])
 print("onnxruntime" in sys.modules)
 """
     run = subprocess.run(
@@ -170,4 +172,4 @@ print("onnxruntime" in sys.modules)
         text=True,
         check=False,
     )
-    assert (run.stdout, run.stderr) == ("[2.0, 4.0]\nFalse\n", "")
+    assert (run.stdout, run.stderr) == ("[2.0, 4.0]\n[('onnxruntime-cpu',)]\nFalse\n", "")
