@@ -75,19 +75,22 @@ class SharedPages:
     `offset` of the file of `fd`, which its owner keeps open.
     """
 
-    __slots__ = ("__weakref__", "_pages", "address", "fd", "length", "offset", "protect")
+    __slots__ = ("__weakref__", "_entry", "_pages", "address", "fd", "length", "offset", "protect")
 
     def __init__(self, fd: int, offset: int, length: int, protect: int) -> None:
         """Map it; raises as Pages.of_file."""
         self.address = 0  # for __del__, if this fails
+        self._entry: ref[SharedPages] | None = None
         self._pages = Pages.of_file(fd, offset, length, protect)
         self.address = self._pages.address
         self.fd, self.offset, self.length, self.protect = fd, offset, length, protect
-        _shared[self.address] = ref(self)
+        self._entry = ref(self)
+        _shared[self.address] = self._entry
 
     def __del__(self, shared: "dict[int, ref[SharedPages]]" = _shared) -> None:
-        if self.address:
-            del shared[self.address]  # before the pages go, and others come to their place
+        # The pages may have gone before, in a cycle, and others may be in their place already.
+        if self.address and shared.get(self.address) is self._entry:
+            del shared[self.address]
 
 
 def shared_pages(address: int, length: int) -> SharedPages | None:
