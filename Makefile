@@ -24,7 +24,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -302,10 +302,13 @@ check-v3vnni: all $(VENV)/ready-test ## all vectors on AVX-VNNI kernels, emulate
 check-v4: all $(VENV)/ready-test ## all vectors on AVX-512 kernels in an emulated processor
 	$(PY) tests/tier_v4/run_in_bochs.py
 
-# The wheel for AArch64 in an emulated root of Debian: C examples, and the conformance vectors on every tier. ARM= are
-# arguments of the script, such as --quick.
-test-arm: $(VENV)/ready-dev ## the aarch64 wheel under QEMU, on every tier; ARM=--quick
+# The wheel for AArch64 in an emulated root of Debian: the script says what runs. ARM= are its arguments.
+test-arm: library best-kernels c_examples $(VENV)/ready-dev ## the aarch64 wheel under QEMU, on every tier; ARM="--quick --parts vectors"
 	$(PY) -m tests.arm.run_emulated $(ARM)
+
+# COUNT= are arguments of the script, such as "--models kws_dscnn_int8 --tiers neon".
+count-instructions: $(VENV)/ready-dev ## instructions per inference under QEMU, next to LiteRT; COUNT=
+	$(PY) -m tests.arm.instructions $(COUNT)
 
 # The portable tier, in an emulated root of Debian for riscv64; before it: make ARCH=riscv64.
 test-riscv: $(VENV)/ready-dev ## what make ARCH=riscv64 built, under QEMU; RISCV=--quick

@@ -97,7 +97,8 @@ def load_numpy() -> None:
             with address.with_variable(b"OPENBLAS_NUM_THREADS=1", without):
                 numpy = import_module("numpy")
             square = numpy.ones((_LARGE, _LARGE), numpy.float32)
-            assert (square @ square)[0, 0] == _LARGE
+            with numpy.errstate(all="ignore"):  # OpenBLAS's SVE kernels compute in unused lanes
+                assert (square @ square)[0, 0] == _LARGE
             _numpy.append(numpy)
 
 

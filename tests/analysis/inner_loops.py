@@ -74,8 +74,25 @@ LOOPS = (
         "int8 8x8, uint8 input", "dotprod", "gemm", "nnk_tile_u8s8_8x2x4_adding", "sdot", 16, False
     ),
     Loop("int8 7x8, int8 input", "dotprod", "gemm", "nnk_tile_u8s8plain_7x2x4_adding", "sdot", 16),
-    Loop("int8 8x8, uint8 input", "i8mm", "gemm", "nnk_tile_u8s8plain_8x2x4_adding", "sudot", 16),
-    Loop("int8 8x8, int8 input", "i8mm", "gemm", "nnk_tile_u8s8_8x2x4_adding", "sudot", 16, False),
+    Loop(
+        "int8 8x8, uint8 input",
+        "i8mm",
+        "gemm",
+        "nnk_tile_u8s8plain_8x2x4_adding",
+        "usmmla",
+        32,
+        False,
+    ),
+    Loop("int8 8x8, int8 input", "i8mm", "gemm", "nnk_tile_u8s8_8x2x4_adding", "usmmla", 32, False),
+    Loop(
+        "int8 7x8, uint8 input",
+        "i8mm",
+        "gemm",
+        "nnk_tile_u8s8plain_7x2x4_adding",
+        "usmmla",
+        32,
+        False,
+    ),
     Loop("depthwise 3x3", "neon", "depthwise", "nnk_depthwise_f32_4_7_3_1_0_0", "fmla", 4, False),
     Loop("depthwise 5x5", "neon", "depthwise", "nnk_depthwise_f32_4_7_5_1_0_0", "fmla", 4, False),
     Loop(

@@ -14,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.arm.run_emulated import BINFMT, CONFORMANCE, ENTER, output, run
+from tests.arm.emulated_root import BINFMT, ENTER, output, run
+from tests.arm.run_emulated import CONFORMANCE, VECTORS
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "riscv64"
@@ -88,7 +89,8 @@ def enter(root: Path, command: list[str], **environment: str) -> list[str | Path
     }
     words = [f"{name}={value}" for name, value in variables.items()]
     inside = ["/usr/bin/env", "-i", *words, *command]
-    return ["unshare", "--mount", "sh", "-c", ENTER, "enter", root, CONFORMANCE, *inside]
+    mounts = [CONFORMANCE, VECTORS] if CONFORMANCE.is_dir() else []
+    return ["unshare", "--mount", "sh", "-c", ENTER, "enter", root, *mounts, "--", *inside]
 
 
 def main() -> int:
@@ -115,7 +117,7 @@ def main() -> int:
         print("test-riscv: the conformance vectors, ../shared/conformance, are not here")
         return 1 if wrong else 0
     library = f"/{SITE}/nnapi_shim/lib/libneuralnetworks.so"
-    command = ["python3", "/vectors/run.py", "--lib", library, "-j", str(options.jobs)]
+    command = ["python3", f"{VECTORS}/run.py", "--lib", library, "-j", str(options.jobs)]
     command += ["--checks", "static", "--fail-list", "--timeout", "600"]
     command += ["--file", "V1_0/*"] if options.quick else []
     inside = enter(options.root, command, DEBUG_NN_ENABLED_DEVICES="nnapi-cpu")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -17,7 +18,8 @@ from elftools.elf.sections import NoteSection
 from install import zig_cc
 from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers, processor
 from tests.analysis import inner_loops
-from tests.arm.run_emulated import PROCESSORS, missing
+from tests.arm import emulated_root, instructions
+from tests.arm.emulated_root import PROCESSORS, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = "aarch64-linux-gnu-gcc"
@@ -78,16 +80,27 @@ def test_portable_kernels_of_another_architecture(machine, tmp_path):
 def test_the_processor_chooses_the_tier(tier, processor, tmp_path):
     source = tmp_path / "tier.c"
     source.write_text(TIER_PROGRAM)
+    assert printed_tier(source, processor) == tier
+
+
+def printed_tier(source: Path, processor: str) -> str:
+    """What a program prints that is compiled with the detection of the processor."""
     native = ROOT / "nnapi_shim" / "native" / "processor.c"
-    command = [COMPILER, f"-I{ROOT / 'include'}", native, source, "-o", tmp_path / "tier"]
-    subprocess.run(command, check=True)
-    done = subprocess.run(
-        [QEMU, "-L", SYSROOT, "-cpu", processor, tmp_path / "tier"],
-        capture_output=True,
-        text=True,
-        check=True,
+    program = source.with_suffix("")
+    subprocess.run([COMPILER, f"-I{ROOT / 'include'}", native, source, "-o", program], check=True)
+    command = [QEMU, "-L", SYSROOT, "-cpu", processor, program]
+    return subprocess.check_output(command, text=True).strip()
+
+
+@needs_compiler
+@needs_emulator
+@pytest.mark.parametrize(("tier", "processor"), PROCESSORS.items())
+def test_an_emulator_that_announces_what_it_lacks(tier, processor, tmp_path):
+    source = tmp_path / "tier.c"
+    source.write_text(
+        f"unsigned long getauxval(unsigned long type) {{ return ~0ul; }}\n{TIER_PROGRAM}"
     )
-    assert done.stdout.strip() == tier
+    assert printed_tier(source, processor) == ("neon" if tier == "neon" else "i8mm")
 
 
 def features(path: Path) -> int:
@@ -163,13 +176,25 @@ def test_a_tier_of_another_architecture_is_refused():
     assert f"neon is no tier of x86_64: choose from {tiers}" in done.stderr
 
 
-def test_what_is_missing_is_one_line_each(monkeypatch):
+def test_what_is_missing_is_one_line_each(monkeypatch, tmp_path):
     monkeypatch.setattr(shutil, "which", lambda command: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="x86_64"))
     lines = missing()
     assert len(lines) == 2
     assert "apt install mmdebstrap qemu-user-static" in lines[0]
     assert "sudo make test-arm" in lines[1]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(emulated_root, "BINFMT", tmp_path)
+    assert f"mount -t binfmt_misc binfmt_misc {tmp_path}" in missing()[1]
+    monkeypatch.setattr(instructions, "TRAINED", tmp_path / "nowhere")
+    lines = instructions.missing()
+    assert "apt install qemu-user" in lines[0]
+    assert "../shared/models, are not here" in lines[1]
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
+    assert missing() == [
+        "this machine needs no emulator: make test, and make check-threads for all vectors"
+    ]
 
 
 LOOP = """

@@ -19,8 +19,9 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
-from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, WORD, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
@@ -65,6 +66,8 @@ class _Tile(Epilogue):
         names = ARGUMENTS + ADDEND_ARGUMENTS * adds
         super().__init__(fn, names, tiling, scheme, rows, vectors, adds, half)
         self.chains, self.in_blocks = chains, in_blocks
+        # Rows whose whole vectors of words are multiplied two by two.
+        self.paired = rows // 2 * 2 if scheme.in_blocks and tiling.words == 4 else 0
 
     def write(self) -> None:
         """The whole function."""
@@ -92,6 +95,11 @@ class _Tile(Epilogue):
         self.sums = [
             [[builder.variable(value.type, value) for value in start] for _ in range(self.rows)]
             for start in starts
+        ]
+        block = vector(WORD, 4)
+        self.blocks = [
+            [builder.variable(block, ir.Constant(block, None)) for _ in range(2 * self.vectors)]
+            for _ in range(0, self.paired, 2)
         ]
         self.flip = self.scheme.mask(builder, args["flip"], self.lanes)
         if self.adds:
@@ -226,12 +234,35 @@ class _Tile(Epilogue):
         kind = vector(WORD, count)
         loaded = [builder.load_from(builder.add(row, offset), kind, 1) for row in rows]
         words = [scheme.words(builder, value, self.flip) for value in loaded]
+        weights = []
         for c in range(count):
-            weights = self._weights(builder.add(packed, long(c * row_bytes)))
-            for slots, value in zip(self.sums[c % self.chains], words, strict=True):
-                for slot, w in zip(slots, weights, strict=True):
-                    total = scheme.step_by_lane(builder, builder.load(slot), value, c, w)
+            weights.append(self._weights(builder.add(packed, long(c * row_bytes))))
+            for m in range(self.paired, self.rows):
+                for slot, w in zip(self.sums[c % self.chains][m], weights[c], strict=True):
+                    total = scheme.step_by_lane(builder, builder.load(slot), words[m], c, w)
                     builder.store(total, slot)
+            if self.paired and c % 2:
+                self._block_products(words, c // 2, weights[c - 1 :])
+
+    def _block_products(self, words: Sequence[Any], half: int, weights: Sequence[Any]) -> None:
+        """Add the products of two words of the paired rows: of the first or second half of their
+        vectors. weights: of both words.
+
+        A block is two rows by two columns; both operands are its eight bytes of each.
+        """
+        builder, kind = self.builder, vector(BYTE, 16)
+        columns = []
+        for first, second in zip(*weights, strict=True):
+            for part in (0, 2):
+                order = [part, 4 + part, part + 1, 5 + part]
+                a, b = (builder.bitcast(value, vector(WORD, 4)) for value in (first, second))
+                columns.append(builder.bitcast(builder.pick_of_two(a, b, order), kind))
+        order = [2 * half, 2 * half + 1, 4 + 2 * half, 5 + 2 * half]
+        for m, slots in zip(range(0, self.paired, 2), self.blocks, strict=True):
+            rows = builder.bitcast(builder.pick_of_two(words[m], words[m + 1], order), kind)
+            for slot, column in zip(slots, columns, strict=True):
+                total = ISA.block_product(builder, builder.load(slot), rows, column)
+                builder.store(total, slot)
 
     def _word(self, rows: Sequence[Any], offset: Any, packed: Any, chain: int) -> None:
         """Add the products of the word at an offset of each row and the packed words."""
@@ -297,6 +328,10 @@ class _Tile(Epilogue):
         total = builder.load(self.sums[0][m][j])
         for c in range(1, self.chains):
             total = add(total, builder.load(self.sums[c][m][j]))
+        if m < self.paired:
+            a, b = (builder.load(slot) for slot in self.blocks[m // 2][2 * j : 2 * j + 2])
+            row = 2 * (m % 2)
+            total = add(total, builder.pick_of_two(a, b, [row, row + 1, row + 4, row + 5]))
         return add(total, builder.load(self.totals[m][j])) if self.in_blocks else total
 
 

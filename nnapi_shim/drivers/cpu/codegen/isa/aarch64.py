@@ -92,12 +92,19 @@ class DotProd(Neon):
 
 
 class I8mm(DotProd):
-    """With dot products of uint8 and int8."""
+    """With dot products of uint8 and int8, and products of matrices of them."""
+
+    has_block_products = True
 
     def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """USDOT, by a lane SUDOT."""
         lanes = total.type.count
         name = f"llvm.aarch64.neon.usdot.v{lanes}i32.v{4 * lanes}i8"
+        return builder.call_by_name(name, total.type, total, x, y)
+
+    def block_product(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """USMMLA."""
+        name = "llvm.aarch64.neon.usmmla.v4i32.v16i8"
         return builder.call_by_name(name, total.type, total, x, y)
 
 

@@ -25,6 +25,9 @@ class Portable:
     has_reciprocal_root = False
     """Whether there is `reciprocal_root_estimate`."""
 
+    has_block_products = False
+    """Whether there is `block_product`."""
+
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
 
@@ -64,6 +67,10 @@ class Portable:
             b = builder.sext(builder.pick(y, every_fourth), wide)
             total = builder.add(total, builder.mul(a, b))
         return total
+
+    def block_product(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """Total + x . y: two rows of eight uint8, two columns of eight int8, 2 x 2 int32."""
+        raise NotImplementedError
 
     def dot_byte_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """As `dot_quads`, for operands whose sums of two neighbouring products fit int16."""

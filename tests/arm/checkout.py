@@ -1,0 +1,85 @@
+"""This checkout in the emulated root, with libraries that are built there: its tests run as here.
+
+The package, the tests and the headers are those of this machine, mounted at /project. The library
+is compiled in the root, by an emulated Python and a compiler that is not emulated; the kernels are
+those of the installed wheel.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.arm.emulated_root import (
+    BUILD,
+    COMPILER_FOLDERS,
+    PYTHON,
+    ROOT,
+    SITE,
+    enter,
+    pinned,
+    pip_install,
+    run,
+)
+
+PROJECT = "/project"
+MADE = BUILD / "checkout"
+"""What is build/ in the root."""
+VENV = "venv"
+PACKAGES = ("pytest", "numpy", "cffi", "pycparser")
+START_UP = (
+    "test_startup.py test_threads.py test_mixed.py test_every_function.py "
+    "test_constants_in_place.py test_hardware_buffer.py hostile"
+)
+TESTS = [*(f"tests/abi/{name}" for name in START_UP.split()), "tests/native/test_pool.py"]
+QUICK = ["tests/abi/test_threads.py", "tests/abi/test_startup.py::test_fork"]
+
+
+def ready_checkout(root: Path, tier: str) -> None:
+    """The environment and the libraries of the checkout, once for each wheel."""
+    site = root / VENV / "lib" / f"python{PYTHON}" / "site-packages"
+    wanted = " ".join(pinned(*PACKAGES))
+    stamp = root / VENV / "installed"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        run(enter(root, ["python3", "-m", "venv", "--without-pip", f"/{VENV}"], tier))
+        pip_install(site, wanted.split())
+        stamp.write_text(wanted)
+    libraries = MADE / "lib"
+    shutil.rmtree(libraries, ignore_errors=True)
+    libraries.mkdir(parents=True)
+    for path in (root / SITE / "nnapi_shim/lib").glob("libnnapi_kernels_*.so"):
+        shutil.copy2(path, libraries)
+    run(inside(root, tier, ["build_ffi.py", "--out", "build/lib"]))
+    companion = "nnapi_shim/native/companion/companion.mk"
+    run(in_project(root, tier, ["make", "--silent", "--file", companion, "CC=cc", "companion"]))
+
+
+def in_project(root: Path, tier: str, command: Sequence[str]) -> list[str | Path]:
+    """The command line that runs a command in the checkout."""
+    mounts = {PROJECT: ROOT, f"{PROJECT}/build": MADE}
+    mounts |= {folder: Path(folder) for folder in COMPILER_FOLDERS}
+    words = ["/usr/bin/env", f"--chdir={PROJECT}", *command]
+    return enter(root, words, tier, mounts, LD_LIBRARY_PATH="", NNAPI_SHIM_TIER=tier)
+
+
+def inside(root: Path, tier: str, arguments: Sequence[str]) -> list[str | Path]:
+    """The command line that runs the checkout's Python."""
+    return in_project(root, tier, [f"/{VENV}/bin/python", *arguments])
+
+
+def succeeds(command: Sequence[str | Path]) -> bool:
+    """Whether a command does; what it prints is shown."""
+    return subprocess.run([str(word) for word in command], check=False).returncode == 0
+
+
+def check_models(root: Path, tier: str, quick: bool, jobs: int) -> bool:
+    """Whether random models give the results of nnapi-reference."""
+    seeds = "0:40" if quick else "0:600"
+    words = ["-m", "tests.random_models", "--seeds", seeds, "--jobs", str(jobs)]
+    return succeeds(inside(root, tier, words))
+
+
+def check_native(root: Path, tier: str, quick: bool) -> bool:
+    """Whether the tests of start-up, forks, threads and hostile programs pass."""
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    return succeeds(inside(root, tier, [*words, *(QUICK if quick else TESTS)]))
