@@ -39,6 +39,8 @@ def _in_child() -> None:
     """A forked child has no part in the processes of its parent, whose pipes must end with it."""
     for each in [*_all]:
         each.leave()
+    for channel in [*_open]:  # those of calls under way
+        _close(channel)
 
 
 os.register_at_fork(after_in_child=_in_child)
@@ -58,6 +60,15 @@ def _forget(of: "ref[Process]", number: int) -> None:
     told = of()
     if told is not None:
         told.free_now(("memory", number))
+
+
+_open: set[socket.socket] = set()
+"""The sockets of all processes: one that goes with a cycle would warn that it was not closed."""
+
+
+def _close(channel: socket.socket) -> None:
+    _open.discard(channel)
+    channel.close()
 
 
 class _Lane:
@@ -93,6 +104,7 @@ class Process:
         self.id = 0
         self._control, self._lifeline = started(name)
         _all.add(self)
+        _open.add(self._control)
         try:
             what = f"the devices of {name} were loaded"
             answer = self.call(what, "load", tuple(source), limit_ns=limit_of(DRIVER_LOAD_TIMEOUT))
@@ -182,9 +194,12 @@ class Process:
                 raise ConnectionError
         except BaseException:
             # It may still answer on this lane: nobody may take that for the answer to a later call.
-            channel.close()
+            _close(channel)
             raise
-        self._lanes.append(lane)
+        if self._why:
+            _close(channel)
+        else:
+            self._lanes.append(lane)
         return answer
 
     def result_of(self, answer: bytes) -> Any:
@@ -209,10 +224,11 @@ class Process:
     def _new_lane(self) -> _Lane:
         """One more lane. Raises OSError."""
         ours, theirs = messages.pair()
+        _open.add(ours)
         try:
             messages.send_packet(self._control, messages.LANE, [theirs.fileno()], 0)
         except BaseException:
-            ours.close()
+            _close(ours)
             raise
         finally:
             theirs.close()
@@ -275,9 +291,9 @@ class Process:
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
             os.close(lifeline)
-        self._control.close()
+        _close(self._control)
         while self._lanes:
-            self._lanes.pop().socket.close()
+            _close(self._lanes.pop().socket)
 
     def __del__(self) -> None:
         if getattr(self, "_lifeline", -1) >= 0:
