@@ -24,7 +24,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -85,6 +85,9 @@ kernels: $(VENV)/ready ## kernels of all tiers, or of TIERS=
 best-kernels: $(VENV)/ready ## kernels of the best tier of this processor
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers best
 
+usable-kernels: $(VENV)/ready ## kernels of all tiers that this processor runs
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers usable
+
 $(LIB_DIR)/libneuralnetworks.so: | library
 
 BEGAN := $(shell date +%s)
@@ -102,8 +105,8 @@ demo: library best-kernels companion c_examples ## the library with kernels for 
 	@echo "These kernels are for this processor; \`make\` builds those for all others as well."
 
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
-# because files of few tests, which would be the last, take longest.
-test: all $(VENV)/ready-test lint ## style, types and all tests but the slow ones; TESTS= are more arguments of pytest
+# because files of few tests, which would be the last, take longest. Kernels for other processors would not be run.
+test: library usable-kernels companion c_examples $(VENV)/ready-test lint ## style, types and all tests but the slow ones; TESTS= are more arguments of pytest
 	$(PY) -m pytest -m 'not installed and not integration and not slow' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 # Kernels of each tier, emulated where this processor lacks it; races; other Pythons and architectures; equal builds.
@@ -111,7 +114,7 @@ test-slow: all $(VENV)/ready-test ## tests of more than twenty seconds each
 	$(PY) -m pytest -m 'slow and not installed and not integration' --numprocesses auto --maxprocesses 8 $(TESTS)
 
 # With Ray, Dask, Model Explorer, Chromium and pyright, which take 2.1 GB more.
-test-integrations: all $(VENV)/ready-dev ## tests with Ray, Dask, Model Explorer, Chromium and pyright
+test-integrations: library usable-kernels companion c_examples $(VENV)/ready-dev ## tests with Ray, Dask, Model Explorer, Chromium and pyright
 	$(PY) -m pytest -m integration $(TESTS) $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.

@@ -66,8 +66,9 @@ def a_quarter():
     return list({e.name: e for e in (*chosen[::4], *firsts.values())}.values())
 
 
-def test_cpu_from_c(program, tmp_path):
-    chosen = replayable()
+@pytest.mark.parametrize("examples", [pytest.param(replayable, marks=pytest.mark.slow), a_quarter])
+def test_cpu_from_c(program, tmp_path, examples):
+    chosen = examples()
     require_every_operation(chosen)
     lines = replay(program, tmp_path, "nnapi-cpu", chosen)
     assert lines == ["mapped:", f"{len(chosen)} passed, 0 failed"]

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def links(page: Path) -> Iterator[str]:
                 yield str(target)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """The anchors of the headings of a page."""
     tokens = MarkdownIt().parse(page.read_text())

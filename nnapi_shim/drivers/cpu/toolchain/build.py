@@ -5,7 +5,7 @@ that it imports has changed. Worker processes compile families in parallel, long
 (workers.py); the C compiler links them (linking.py). The JIT (jit.py) compiles the same kernels;
 only numba's internals differ.
 
-    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers best | TIER ...]
+    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers usable | TIER ...]
 """
 
 import argparse
@@ -45,6 +45,7 @@ SECONDS = {
 """Family -> processor time, about: decides the order, and estimates how much time is left."""
 SHORT = 0.5
 """Seconds of a family that is not in the table."""
+OF_THIS_PROCESSOR = {"best", "usable"}
 
 
 def build(
@@ -55,7 +56,8 @@ def build(
 ) -> None:
     """Bring the kernel libraries in the folder `out` up to date.
 
-    tiers: all of this architecture's own by default; "best" is the best that this processor runs.
+    tiers: all of this architecture's own by default; "usable" are those that this processor runs,
+    "best" is the best of them.
     objects: folder of the object files, by default `kernels` beside `out`.
     machine: architecture to build for, by default this one.
     Ends the program with a message of one line on failure, and keeps the object files that are
@@ -64,11 +66,9 @@ def build(
     machine = machine or platform_machine()
     out = Path(out)
     objects = Path(objects) if objects else out.parent / "kernels"
-    tiers = (
-        processor_tiers()[:1]
-        if tiers and "best" in tiers
-        else list(tiers or reversed(own_tiers(architecture_of(machine))))
-    )
+    if tiers and not OF_THIS_PROCESSOR.isdisjoint(tiers):
+        tiers = processor_tiers()[:1] if "best" in tiers else processor_tiers()
+    tiers = list(tiers or reversed(own_tiers(architecture_of(machine))))
     began = time.monotonic()
     with _errors_as_messages(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -154,13 +154,14 @@ def main() -> None:
     parser.add_argument(
         "--tiers",
         nargs="*",
-        choices=["best", *TIERS],
-        help="default: all of this architecture's own; best: the best that this processor runs",
+        choices=[*sorted(OF_THIS_PROCESSOR), *TIERS],
+        help="default: all of this architecture's own; usable: those that this processor runs; "
+        "best: the best of them",
     )
     options = parser.parse_args()
     allowed = [*own_tiers(architecture_of(options.machine)), PORTABLE]
     if options.machine == platform_machine():
-        allowed.append("best")
+        allowed.extend(sorted(OF_THIS_PROCESSOR))
     for tier in options.tiers or ():
         if tier not in allowed:
             parser.error(

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import os
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,11 +27,20 @@ def sources(family: str) -> list[Path]:
         if path is None or name == kernels.__name__:  # a name in a module; the list of families
             continue
         paths[name] = path
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                todo.append(node.module)
-                todo.extend(f"{node.module}.{item.name}" for item in node.names)
+        todo += imported(path.read_text())
     return sorted(paths.values())
+
+
+@cache
+def imported(text: str) -> list[str]:
+    """What a source imports by name: modules, and names that may be modules."""
+    statements = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    names = [f"{node.module}.{item.name}" for node in statements for item in node.names]
+    return [*dict.fromkeys([*(str(node.module) for node in statements), *names])]
 
 
 def digest_of(family: str) -> str:
