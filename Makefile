@@ -109,8 +109,9 @@ demo: library best-kernels companion c_examples ## the library with kernels for 
 test: library usable-kernels companion c_examples $(VENV)/ready-test lint ## style, types and all tests but the slow ones; TESTS= are more arguments of pytest
 	$(PY) -m pytest -m 'not installed and not integration and not slow' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-# Kernels of each tier, emulated where this processor lacks it; races; other Pythons and architectures; equal builds.
-test-slow: all $(VENV)/ready-test ## tests of more than twenty seconds each
+# All checks of the vectors; kernels of each tier, emulated where this processor lacks it; races; other Pythons and
+# architectures; equal builds.
+test-slow: all $(VENV)/ready-test ## the tests that take longest
 	$(PY) -m pytest -m 'slow and not installed and not integration' --numprocesses auto --maxprocesses 8 $(TESTS)
 
 # With Ray, Dask, Model Explorer, Chromium and pyright, which take 2.1 GB more.

@@ -64,7 +64,13 @@ def run_group(group, *options, env=None):
     assert re.fullmatch(r"[1-9]\d* passed in .*", result.stdout.splitlines()[-1]), result.stdout
 
 
-@pytest.mark.parametrize("group", DEVICE_DOES_NOT_MATTER)
+@pytest.mark.parametrize(
+    "group",
+    [
+        pytest.param(group, marks=pytest.mark.slow if group == "signatures" else ())
+        for group in DEVICE_DOES_NOT_MATTER
+    ],
+)
 def test_rules(group):
     run_group(group)
 
@@ -75,7 +81,9 @@ def test_rules_on(group, device):
     run_group(group, f"--device={device}")
 
 
-@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference", "default"])
+@pytest.mark.parametrize(
+    "device", ["nnapi-cpu", "nnapi-reference", pytest.param("default", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("group", ANSWERS)
 def test_answers_on(group, device):
     run_group(group, f"--device={device}")

@@ -36,10 +36,11 @@ def run_vectors(device, *options, **settings):
 
 
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
-@pytest.mark.slow
-def test_every_vector(device):
+@pytest.mark.parametrize("checks", ["static", pytest.param("all", marks=pytest.mark.slow)])
+def test_every_vector(device, checks):
     assert len(examples()) == COUNTED
-    assert run_vectors(device) == f"{COUNTED} passed, 0 failed, 0 skipped"
+    last = run_vectors(device, "--checks", checks)
+    assert last == f"{COUNTED} passed, 0 failed, 0 skipped"
 
 
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])

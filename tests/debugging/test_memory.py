@@ -39,6 +39,7 @@ def test_valgrind_finds_nothing_in_a_correct_program(name):
     assert done.stdout == (EXAMPLES / f"{name}.expected").read_text()
 
 
+@pytest.mark.slow
 def test_valgrind_finds_nothing_on_the_reference_device(mobilenet_block):
     done = valgrind(mobilenet_block, DEBUG_NN_CPUONLY="1")
     assert (done.returncode, done.stderr) == (0, "")

@@ -40,6 +40,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_walk(checkout: Path) -> None:
     blocks = re.findall(rf"{re.escape(MARK)}(.*?)```", PAGE.read_text(), re.S)
     plain, phones, sweep, one, ci = [run(block, checkout) for block in blocks]

@@ -11,7 +11,14 @@ from tests.conformance.vectors import ROOT
 GUARD_PAGES = [sys.executable, "-m", "tests.drivers.cpu.guard_pages"]
 
 
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "control_flow"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "resize" else ())
+        for name in FAMILIES
+        if name != "control_flow"
+    ],
+)
 def test_nothing_outside_an_operand_is_touched(family):
     command = [*GUARD_PAGES, *FAMILIES[family].split()]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

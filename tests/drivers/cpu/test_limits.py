@@ -93,11 +93,11 @@ def compiled(model: Model, monkeypatch: pytest.MonkeyPatch) -> Calls:
     return clock
 
 
-STEPS: Sequence[Callable[[Model, Any], Any]] = (
+STEPS: Sequence[Any] = (
     negated,
     clamped,
     transposed,
-    requantized,
+    pytest.param(requantized, marks=pytest.mark.slow),
     constant,
     split,
 )

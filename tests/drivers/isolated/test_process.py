@@ -175,6 +175,7 @@ def test_without_a_python_to_run_it(load, monkeypatch):
         load()
 
 
+@pytest.mark.own_process
 def test_a_python_that_cannot_be_started(load, monkeypatch, tmp_path):
     python = tmp_path / "python3"
     python.write_text("#!/nowhere/python3\n")
