@@ -91,7 +91,8 @@ NEEDS_MODEL_EXPLORER = "docs/pictures.md"
 
 def with_marks(page: str) -> Any:
     """A page as a parameter; the page that needs Model Explorer is for `make test-integrations`."""
-    return pytest.param(page, marks=pytest.mark.integration if page == NEEDS_MODEL_EXPLORER else ())
+    marks = {NEEDS_MODEL_EXPLORER: pytest.mark.integration, "docs/tools.md": pytest.mark.slow}
+    return pytest.param(page, marks=marks.get(page, ()))
 
 
 @pytest.mark.parametrize("page", [with_marks(page) for page in PAGES if of(page, "sh", "console")])

@@ -38,7 +38,7 @@ DIVISION = types_named("DIV ABS")
 """DIV has a type that is accepted and always fails."""
 
 
-@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("special", [pytest.param(False, marks=pytest.mark.slow), True])
 @settings(
     max_examples=MODELS,
     derandomize=True,
