@@ -67,7 +67,7 @@ class _Tile(Epilogue):
         super().__init__(fn, names, tiling, scheme, rows, vectors, adds, half)
         self.chains, self.in_blocks = chains, in_blocks
         # Rows whose whole vectors of words are multiplied two by two.
-        self.paired = rows // 2 * 2 if scheme.in_blocks and tiling.words == 4 else 0
+        self.paired = rows // 2 * 2 if scheme.has_block_products and tiling.words == 4 else 0
 
     def write(self) -> None:
         """The whole function."""

@@ -31,7 +31,7 @@ class MacScheme(NamedTuple):
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     is_scaled: weights are multiplied by the float32 scale of their column, behind the biases.
     plain: the scheme for a flip of 0, if there is one.
-    in_blocks: two rows by two columns are multiplied at once, by ISA.block_product.
+    has_block_products: two rows by two columns are multiplied at once, by ISA.block_product.
     """
 
     name: str
@@ -50,7 +50,7 @@ class MacScheme(NamedTuple):
     is_shifted: bool = False
     is_scaled: bool = False
     plain: Any = None
-    in_blocks: bool = False
+    has_block_products: bool = False
 
 
 def _as_they_are(builder: Any, words: Any, flip: Any) -> Any:
@@ -181,7 +181,7 @@ def plain_quads8() -> MacScheme:
     return MacScheme(
         *("u8s8plain", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, _no_mask, broadcast, weights, step),
         *(_as_they_are, step_by_lane),
-        in_blocks=ISA.has_block_products,
+        has_block_products=ISA.has_block_products,
     )
 
 
