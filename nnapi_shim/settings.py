@@ -212,6 +212,13 @@ ISOLATE = Setting(
     "engines and devices that run in processes of their own, such as `openvino,my-device`, or "
     "`all` (docs/drivers.md); empty means those whose manifest asks for it",
 )
+CALIBRATION = Setting(
+    "NNAPI_SHIM_CALIBRATION",
+    "on",
+    "on: models are divided by the times that `nnapi-shim calibrate` has measured, if devices of "
+    "others are listed (docs/engines.md); off: by the figures that devices declare",
+    ("on", "off"),
+)
 DRIVER_TIMEOUT = Setting(
     "NNAPI_SHIM_DRIVER_TIMEOUT",
     "60",
@@ -227,8 +234,8 @@ DRIVER_LOAD_TIMEOUT = Setting(
 STATE = Setting(
     "XDG_STATE_HOME",
     "",
-    "folder for state; its subfolder nnapi_shim holds the key that signs the user's cached models; "
-    "empty means `~/.local/state`",
+    "folder for state; its subfolder nnapi_shim holds the key that signs the user's cached models, "
+    "and the calibration of devices; empty means `~/.local/state`",
 )
 CONFIG = Setting(
     "NNAPI_SHIM_CONFIG",

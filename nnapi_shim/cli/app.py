@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nnapi_shim.cli.bench import bench
+from nnapi_shim.cli.calibrate import calibrate
 from nnapi_shim.cli.config import config
 from nnapi_shim.cli.convert import convert
 from nnapi_shim.cli.diff import diff
@@ -31,6 +32,7 @@ COMMANDS = (
     profile,
     explain,
     diff,
+    calibrate,
     graph,
     lint,
     convert,

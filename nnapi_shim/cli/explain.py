@@ -1,6 +1,6 @@
 """`nnapi-shim explain`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +15,7 @@ from nnapi_shim.cli.output import (
     write_table,
 )
 from nnapi_shim.cli.unused import is_operation
-from nnapi_shim.units import count, size
+from nnapi_shim.units import count, duration, size
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.explanation import Explanation
@@ -82,12 +82,40 @@ def _show(explanation: "Explanation") -> None:
             for item in explanation.operations
         ],
     )
+    if explanation.divisions:
+        _show_divisions(explanation)
     for name in explanation.devices:
         _list(f"not on {name}", _not_on(name, explanation))
     _list("passes of nnapi-cpu", (f"{item.what} ({item.name})" for item in explanation.passes))
     _list("newer than feature level 1", _newer(explanation))
     if len(explanation.steps) > 1:
         _show_steps(explanation)
+
+
+def _show_divisions(explanation: "Explanation") -> None:
+    """The estimated times of divisions."""
+    write()
+    write_table(
+        ("division", "devices", ">estimated", ">computing", ">calls", ">handing over"),
+        [
+            (
+                item.what,
+                _in_order(item.devices),
+                *map(duration, (item.seconds, item.computing, item.calls, item.handing_over)),
+            )
+            for item in explanation.divisions
+        ],
+    )
+
+
+def _in_order(devices: Sequence[str]) -> str:
+    """The devices of steps; of many the first ones."""
+    shown = ", ".join(devices[:_MOST_STEPS])
+    more = len(devices) - _MOST_STEPS
+    return f"{shown} and {count(more, 'more step')}" if more > 0 else shown
+
+
+_MOST_STEPS = 4
 
 
 def _list(title: str, lines: Iterable[str]) -> None:

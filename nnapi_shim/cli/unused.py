@@ -105,6 +105,13 @@ RULES = (
         "with --float",
         lambda c: c.has("--float"),
     ),
+    Rule(
+        "calibrate",
+        "--device --seconds",
+        "with --show or --forget",
+        lambda c: c.has("--show", "--forget"),
+    ),
+    Rule("calibrate", "--show --json", "with --forget", lambda c: c.has("--forget")),
     Rule("explain", "--device --preference", "on an operation", lambda c: is_operation(c["what"])),
     Rule(
         "graph",

@@ -199,7 +199,7 @@ class Operation:
     work: how many arithmetic operations it is; a multiplication, an addition and an elementary
         function are one each, a fused activation and a requantization none. A number: for each
         element of the outputs; (number, input): for each element of that input; a word: by the
-        formula of this name in tools/work.py; None: only the data tell.
+        formula of this name in operations/work.py; None: only the data tell.
     looks_up: name of the input of which it reads no more than it writes.
     products: quantized input -> the two inputs whose scales, multiplied, are its scale.
     """

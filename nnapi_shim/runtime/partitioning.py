@@ -7,6 +7,7 @@ one device that can run in sequence form one step.
 from collections.abc import Sequence
 
 from nnapi_shim import log, vlog
+from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError, bad_data, op_failed, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
@@ -17,10 +18,13 @@ from nnapi_shim.hal.enums import (
     OperationType,
 )
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import TYPE_CHECKING, NamedTuple
 from nnapi_shim.limits import watched
 from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES
+
+if TYPE_CHECKING:
+    from nnapi_shim.runtime.division import Measured
 
 _WORST = hal.PerformanceInfo(float("inf"), float("inf"))
 """Performance of an operand type for which a device reports none."""
@@ -46,7 +50,8 @@ def partitioned(
 
     answers: answers of these devices about the model, if the caller has them.
 
-    It is one step if one device is the best, or equal to the best, for all operations.
+    It is one step if one device is the best, or equal to the best, for all operations. With a
+    calibration of the machine, the division with the least estimated time is taken (`division.py`).
     Raises BAD_DATA naming the first operation that no device supports; OP_FAILED for one that a
     device supports, but not as part of these steps.
     """
@@ -54,6 +59,11 @@ def partitioned(
     while True:
         chosen = answers.best_devices()
         one = answers.equal_device(chosen)
+        measured = answers.measured()
+        if measured is not None:
+            by_figures = chosen if one is None else [one] * len(chosen)
+            chosen = [*measured.best(by_figures).chosen]
+            one = chosen[0] if len(set(chosen)) == 1 else None
         if one is not None:
             return [_logged(whole_on(devices[one], model))]
         assignments = in_steps(model, chosen)
@@ -78,8 +88,11 @@ def whole(
     """
     answers = answers or Answers(model, devices, preference)
     answers.best_devices()
+    measured = answers.measured()
     totals = {
-        device: answers.total(device) for device in range(len(devices)) if answers.runs_all(device)
+        device: answers.total(device) if measured is None else measured.alone(device)
+        for device in range(len(devices))
+        if answers.runs_all(device)
     }
     if not totals:
         names = ", ".join(device.name for device in devices)
@@ -133,6 +146,7 @@ class Answers:
         self._model = model
         self._devices = devices
         self._is_low_power = preference is ExecutionPreference.LOW_POWER
+        self._measured: list[Measured | None] = []
         self._supported: list[list[bool] | None] = [None] * len(devices)
         self._capabilities: list[hal.Capabilities | None] = [None] * len(devices)
         self._figures: dict[OperandType | int, list[float]] = {}
@@ -210,6 +224,20 @@ class Answers:
                 vlog.write("device", f"{self._devices[device].name} does not run {unable}")
         return answer
 
+    def measured(self) -> "Measured | None":
+        """The estimated times, if a calibration decides; None if the figures do."""
+        if not self._measured:
+            self._measured.append(self._by_calibration())
+        return self._measured[0]
+
+    def _by_calibration(self) -> "Measured | None":
+        is_choice = len(self._devices) > 1 and not self._is_low_power
+        if not is_choice or all(is_built_in(device.name) for device in self._devices):
+            return None
+        from nnapi_shim.runtime.division import measured  # few programs have devices of others
+
+        return measured(self._model, self._devices, self)
+
     # Figures
 
     def _ranking(self, item: hal.Operation) -> Sequence[int]:
@@ -231,11 +259,11 @@ class Answers:
         """
         if item.type in (OperationType.IF, OperationType.WHILE) and not self._graphs:
             for graph in self._model.referenced:
-                each = [self._figures_in(graph, inner) for inner in graph.operations]
+                each = [self.figures_in(graph, inner) for inner in graph.operations]
                 self._graphs.append([sum(figures) for figures in zip(*each, strict=True)])
-        return self._figures_in(self._model.main, item)
+        return self.figures_in(self._model.main, item)
 
-    def _figures_in(self, graph: hal.Subgraph, item: hal.Operation) -> list[float]:
+    def figures_in(self, graph: hal.Subgraph, item: hal.Operation) -> list[float]:
         """Figures of an operation of any graph, after those of the graphs that it refers to."""
         operands = graph.operands
         if item.type in (OperationType.IF, OperationType.WHILE):

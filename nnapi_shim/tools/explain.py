@@ -30,6 +30,7 @@ from nnapi_shim.runtime.fallback import fallback_step
 from nnapi_shim.runtime.partitioning import Answers, Step, partitioned, whole
 from nnapi_shim.runtime.slicing import sliced
 from nnapi_shim.settings import PARTITION
+from nnapi_shim.tools.explained_times import times_of
 from nnapi_shim.tools.explanation import Explanation as Explanation
 from nnapi_shim.tools.explanation import (
     HandOver,
@@ -98,6 +99,7 @@ class _Explainer:
         self.is_whole = not is_named and PARTITION.get() == NEVER
         self.own = [self._answered(device) for device in devices]
         """Per device: whether it supports each operation, or its error message."""
+        self.times = times_of(devices, self.answers)
         self.problem = ""
         self.steps: list[Step] = []
         try:
@@ -148,6 +150,7 @@ class _Explainer:
             _sum(item.operand.bytes for item in hand_overs),
             tuple(self._passes()),
             self.notes,
+            () if self.times is None or not steps else tuple(self.times.divisions(self.steps)),
         )
 
     def _passes(self) -> Iterator[PassExplained]:
@@ -185,9 +188,12 @@ class _Explainer:
             return "no device, or no order of devices, runs all of it"
         devices = list(dict.fromkeys(step.device.name for step in self.steps))
         if self.is_whole:
-            return f"{PARTITION.name} is {NEVER}: {devices[0]} has the best sum of all figures"
+            sums = "figures" if self.times is None else "estimated times"
+            return f"{PARTITION.name} is {NEVER}: {devices[0]} has the best sum of all {sums}"
         if len(self.devices) == 1:
             return f"{devices[0]} is the only device"
+        if self.times is not None:
+            return self.times.decision()
         if len(devices) > 1:
             return f"each operation goes to the device with the best {self.figure} that runs it"
         return f"{devices[0]} is the best, or as good as the best, for every operation"
@@ -231,7 +237,8 @@ class _Explainer:
             reasons = [self._chosen(position, device)]
         else:
             reasons = [self._passed_over(position, device)]
-        return Verdict(self.devices[device].name, runs, is_chosen, figure, tuple(reasons))
+        seconds = self.times.seconds(position, device) if self.times and runs else None
+        return Verdict(self.devices[device].name, runs, is_chosen, figure, tuple(reasons), seconds)
 
     def _others(self, position: int, device: int) -> list[int]:
         """The other devices that can run an operation at its position."""
@@ -247,6 +254,8 @@ class _Explainer:
             return Why("only", "no other device runs it")
         if self.is_whole:
             return Why("whole", f"the whole model runs on one device; {PARTITION.name} is {NEVER}")
+        if self.times is not None:
+            return self.times.chosen(position, device, others)
         figures = self.answers.figures(self.model.main.operations[position])
         best = min(others, key=lambda other: figures[other])
         compared = f"{figures[device]:g}, {self.devices[best].name} {figures[best]:g}"
@@ -268,6 +277,8 @@ class _Explainer:
         name = self.devices[winner].name
         if self.is_whole:
             return Why("whole", f"{name} runs the whole model; {PARTITION.name} is {NEVER}")
+        if self.times is not None:
+            return self.times.passed_over(position, device, winner)
         of = f"{self.figure} for {self._figure_of(position)}: {figures[device]:g}"
         if figures[winner] < figures[device]:
             return Why("figure", f"{of}, {name} {figures[winner]:g}")

@@ -9,10 +9,10 @@ from nnapi_shim.tools.report import Report
 
 @dataclass(frozen=True)
 class Why:
-    """A reason. rule: the deciding criterion: `figure`, `order`, `only`, `whole`; or the missing
-    support: `operation`, `types`, `form`, `rank`, `quantization`, `operand type`, `extension`,
-    `driver`, `answer`, `dynamic`, or the name of a rule of the declaration. level: the required
-    feature level, if that is the reason. text: the reason in words.
+    """A reason. rule: the deciding criterion: `figure`, `time`, `order`, `only`, `whole`; or the
+    missing support: `operation`, `types`, `form`, `rank`, `quantization`, `operand type`,
+    `extension`, `driver`, `answer`, `dynamic`, or the name of a rule of the declaration. level: the
+    required feature level, if that is the reason. text: the reason in words.
     """
 
     rule: str
@@ -26,7 +26,8 @@ class Verdict:
 
     runs: whether the device can run the operation at its position. is_chosen: whether it is chosen
     to. figure: its declared time or power relative to the CPU; None if it declares none.
-    reasons: why it is chosen, or why not.
+    reasons: why it is chosen, or why not. seconds: its estimated time for the operation, if a
+    calibration decides.
     """
 
     device: str
@@ -34,6 +35,7 @@ class Verdict:
     is_chosen: bool
     figure: float | None
     reasons: tuple[Why, ...]
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,22 @@ class StepExplained:
 
 
 @dataclass(frozen=True)
+class DivisionExplained:
+    """A division of the model over devices, with its estimated time in seconds.
+
+    what: `chosen`, `by figures`, or a device that runs all of it, such as `nnapi-cpu alone`.
+    devices: of its steps, in order. seconds: the sum of computing, calls and handing_over.
+    """
+
+    what: str
+    devices: tuple[str, ...]
+    seconds: float
+    computing: float
+    calls: float
+    handing_over: float
+
+
+@dataclass(frozen=True)
 class PassExplained:
     """A rewrite by a pass of nnapi-cpu.
 
@@ -107,7 +125,8 @@ class Explanation(Report):
     left_out: excluded devices, name -> reason. fallback: the device that runs the whole model if
     another one fails, or "". handed_over_bytes: sum of all hand-overs, each counted once for each
     step that reads it; None if only a run determines it. passes: rewrites of nnapi-cpu. notes:
-    parts of the model's file that the model expresses differently.
+    parts of the model's file that the model expresses differently. divisions: with a calibration,
+    estimates for this division and for others; the chosen one first.
     """
 
     model: str
@@ -124,3 +143,4 @@ class Explanation(Report):
     handed_over_bytes: int | None
     passes: tuple[PassExplained, ...] = ()
     notes: tuple[str, ...] = ()
+    divisions: tuple[DivisionExplained, ...] = ()

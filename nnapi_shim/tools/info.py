@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from nnapi_shim import folders
+from nnapi_shim import folders, processors
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.cpu.isa import platform_machine
 from nnapi_shim.drivers.cpu.program import library
@@ -18,7 +18,6 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.settings import SETTINGS, Setting
-from nnapi_shim.tools import processors
 from nnapi_shim.tools.engines import EngineInfo, engines
 from nnapi_shim.tools.report import Report
 from nnapi_shim.version import __version__

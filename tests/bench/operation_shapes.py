@@ -16,7 +16,8 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import Operation
-from nnapi_shim.tools.work import Sized, counted
+from nnapi_shim.operations.work import counted
+from nnapi_shim.tools.work import Sized
 from tests.operations.cases import Example, Use
 from tests.operations.plans.boxes import EIGHTH, corners, real_tensor, type_of
 from tests.operations.plans.common import Plan

@@ -28,6 +28,8 @@ REFUSED = [
     ("profile m --resize", "--resize has no effect without a picture as input"),
     ("diff m --float f --isolated", "--isolated has no effect with --float"),
     ("diff m --float f --picture a.svg", "--picture has no effect with --float"),
+    ("calibrate --show --seconds 2", "--seconds has no effect with --show or --forget"),
+    ("calibrate --forget --show", "--show has no effect with --forget"),
     ("explain ADD --preference LOW_POWER", "--preference has no effect on an operation"),
     ("graph m --json --color none", "--colour has no effect on --json alone, which has no colours"),
     ("graph m -o a.svg --isolated", "--isolated has no effect without --diff"),

@@ -176,6 +176,7 @@ def test_names_of_the_report_stay() -> None:
         "handed_over_bytes",
         "passes",
         "notes",
+        "divisions",
     ]
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from nnapi_shim.tools.processors import described, processor
+from nnapi_shim.processors import described, processor
 
 ARM = """\
 processor\t: {number}

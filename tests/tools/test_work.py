@@ -5,7 +5,8 @@ import pytest
 
 from nnapi_shim import FuseCode, Model
 from nnapi_shim.operations import registry
-from nnapi_shim.tools.work import FORMULAS, flops, moved_bytes
+from nnapi_shim.operations.work import FORMULAS
+from nnapi_shim.tools.work import flops, moved_bytes
 
 
 def only(build):

@@ -165,10 +165,10 @@ def key_of_user() -> bytes | None:
     None for a program with raised privileges, too: its caller controls the environment, and would
     control the key.
     """
-    if _is_privileged():
+    if is_privileged():
         log.write("debug", "compiled models are not kept: the program has raised privileges")
         return None
-    path = _folder_of_key()
+    path = folder_of_user()
     try:
         try:
             folder = Folder(path)
@@ -188,7 +188,8 @@ def key_of_user() -> bytes | None:
     return None
 
 
-def _folder_of_key() -> str:
+def folder_of_user() -> str:
+    """The path of the folder for what is kept of a user; it need not exist."""
     base = STATE.get()
     if not base.startswith("/"):
         base = os.path.expanduser("~/.local/state")
@@ -221,7 +222,7 @@ def _made_key(folder: Folder) -> bytes | None:
     return key
 
 
-def _is_privileged() -> bool:
+def is_privileged() -> bool:
     """Whether the process has more privileges than its caller (setuid or similar)."""
     has_others = os.getuid() != os.geteuid() or os.getgid() != os.getegid()
     return has_others or is_environment_ignored()
