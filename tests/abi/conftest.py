@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulation import bare_environment
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def run(*command, env=None, cwd="/"):
     """Runs a program as `env -i` does; it has to end within a minute, or it hangs."""
     return subprocess.run(
         [str(word) for word in command],
-        env=env or {},
+        env=bare_environment() | (env or {}),
         cwd=cwd,
         capture_output=True,
         text=True,

@@ -21,6 +21,7 @@ from tests.arm.emulated_root import (
     pip_install,
     run,
 )
+from tests.emulation import SETTING
 
 PROJECT = "/project"
 MADE = BUILD / "checkout"
@@ -59,7 +60,8 @@ def in_project(root: Path, tier: str, command: Sequence[str]) -> list[str | Path
     mounts = {PROJECT: ROOT, f"{PROJECT}/build": MADE}
     mounts |= {folder: Path(folder) for folder in COMPILER_FOLDERS}
     words = ["/usr/bin/env", f"--chdir={PROJECT}", *command]
-    return enter(root, words, tier, mounts, LD_LIBRARY_PATH="", NNAPI_SHIM_TIER=tier)
+    settings = {"LD_LIBRARY_PATH": "", "NNAPI_SHIM_TIER": tier, SETTING: "QEMU"}
+    return enter(root, words, tier, mounts, **settings)
 
 
 def inside(root: Path, tier: str, arguments: Sequence[str]) -> list[str | Path]:
@@ -80,6 +82,8 @@ def check_models(root: Path, tier: str, quick: bool, jobs: int) -> bool:
 
 
 def check_native(root: Path, tier: str, quick: bool) -> bool:
-    """Whether the tests of start-up, forks, threads and hostile programs pass."""
-    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    """Whether the tests of start-up, forks, threads and hostile programs pass; prints what is left
+    out, and why.
+    """
+    words = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist"]
     return succeeds(inside(root, tier, [*words, *(QUICK if quick else TESTS)]))

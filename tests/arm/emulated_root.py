@@ -34,6 +34,7 @@ NEEDED = {
 BINFMT = Path("/proc/sys/fs/binfmt_misc")
 ENTER = """
 root=$1; shift
+mount --bind "$root" "$root" || exit 1
 mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" || exit 1
 while [ "$1" != -- ]; do
     mkdir -p "$root$2" && mount --bind "$1" "$root$2" || exit 1
@@ -43,7 +44,7 @@ shift
 exec chroot "$root" "$@"
 """
 """Root, pairs of a folder and where it is mounted, --, command. In a mount namespace of its own, so
-nothing stays mounted.
+nothing stays mounted. The root is a mount point, so that programs in it can have namespaces, too.
 """
 
 

@@ -1,5 +1,6 @@
 """System properties and the API level, as settings make them."""
 
+import os
 import subprocess
 from collections.abc import Callable
 
@@ -8,6 +9,8 @@ import pytest
 from nnapi_shim import settings
 
 Program = Callable[..., subprocess.CompletedProcess[str]]
+ABIS = {"aarch64": "arm64-v8a"}
+"""Processor -> Android's name of its ABI, where it is another one."""
 
 
 @pytest.fixture(params=["android", "log"])
@@ -32,7 +35,8 @@ def test_defaults(run: Program) -> None:
     """Without settings: Android 14, on the processor that it is."""
     names = ["ro.build.version.sdk", "ro.build.version.release", "ro.product.cpu.abi"]
     level = settings.ANDROID_API.default
-    assert read(run, *names) == [level, level, "14", "x86_64"]
+    machine = os.uname().machine
+    assert read(run, *names) == [level, level, "14", ABIS.get(machine, machine)]
     assert read(run, *names, NNAPI_SHIM_ANDROID_API="", NNAPI_SHIM_PROPERTIES="")[0] == level
 
 

@@ -17,6 +17,7 @@
 
 #include "../check.h"
 #include "add.h"
+#include "remaining_stack.h"
 
 static const char *device;
 static size_t size;
@@ -34,16 +35,16 @@ static void use(void)
 
 static void *use_in_thread(void *unused)
 {
-    use();
+    with_remaining_stack(size, use);
     return unused;
 }
 
 /* Below it are pages that nobody may touch. */
 static void *make_stack(void)
 {
-    const size_t guard = 1 << 16;
-    char *memory = mmap(NULL, guard + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED && mprotect(memory + guard, size, PROT_READ | PROT_WRITE) == 0);
+    const size_t guard = 1 << 16, all = allowed_stack(size);
+    char *memory = mmap(NULL, guard + all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED && mprotect(memory + guard, all, PROT_READ | PROT_WRITE) == 0);
     return memory + guard;
 }
 
@@ -52,7 +53,7 @@ static void *use_in_context(void *unused)
     ucontext_t here, there;
     CHECK(getcontext(&there) == 0);
     there.uc_stack.ss_sp = make_stack();
-    there.uc_stack.ss_size = size;
+    there.uc_stack.ss_size = allowed_stack(size);
     there.uc_link = &here;
     makecontext(&there, use, 0);
     CHECK(swapcontext(&here, &there) == 0);
@@ -63,7 +64,7 @@ static void *fork_and_use(void *unused)
 {
     const pid_t child = fork();
     if (child == 0) {
-        use();
+        with_remaining_stack(size, use);
         _exit(0);
     }
     int status;
@@ -77,7 +78,7 @@ static void run_on_given(void *(*run)(void *))
     pthread_t thread;
     pthread_attr_t attributes;
     CHECK(pthread_attr_init(&attributes) == 0);
-    CHECK(pthread_attr_setstack(&attributes, make_stack(), size) == 0);
+    CHECK(pthread_attr_setstack(&attributes, make_stack(), allowed_stack(size)) == 0);
     CHECK(pthread_create(&thread, &attributes, run, NULL) == 0 && pthread_join(thread, NULL) == 0);
 }
 

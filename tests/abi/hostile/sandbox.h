@@ -21,9 +21,11 @@ static void enter_sandbox(void)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        REFUSED(SYS_open), REFUSED(SYS_openat), REFUSED(SYS_openat2), REFUSED(SYS_creat),
-        REFUSED(SYS_access), REFUSED(SYS_faccessat), REFUSED(SYS_readlink), REFUSED(SYS_execve),
-        REFUSED(SYS_socket), REFUSED(SYS_getdents64),
+#ifdef SYS_open /* younger architectures, such as AArch64, have only what takes a folder */
+        REFUSED(SYS_open), REFUSED(SYS_creat), REFUSED(SYS_access), REFUSED(SYS_readlink),
+#endif
+        REFUSED(SYS_openat), REFUSED(SYS_openat2), REFUSED(SYS_faccessat), REFUSED(SYS_readlinkat),
+        REFUSED(SYS_execve), REFUSED(SYS_socket), REFUSED(SYS_getdents64),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};

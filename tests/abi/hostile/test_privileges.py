@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulation import NO_SET_GROUP_ID, left_out_in_emulator
 from tests.waiting import HANGS_S
 
 HERE = Path(__file__).parent
@@ -85,6 +86,7 @@ def program(compile_c, folder, library):
     return Path(shutil.copy(compile_c("privileged", source=HERE / "privileged.c"), folder))
 
 
+@left_out_in_emulator(NO_SET_GROUP_ID)
 def test_a_set_group_id_program_ignores_its_environment(program, traps, folder):
     os.chown(program, 0, 12)
     program.chmod(0o2755)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulation import NO_FILTERS, NO_LIMIT_OF_ADDRESSES, left_out_in_emulator
+
 HERE = Path(__file__).parent
 SILENT = {"NNAPI_SHIM_LOG": "silent"}
 
@@ -13,6 +15,7 @@ def program(compile_c):
     return compile_c("scarcity", "-D_GNU_SOURCE", source=HERE / "scarcity.c")
 
 
+@left_out_in_emulator(NO_FILTERS)
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
 def test_without_threads(program, run_bare, device):
     """Nobody helps the thread that computes: it does all the work, and says so once."""
@@ -23,6 +26,7 @@ def test_without_threads(program, run_bare, device):
     assert all("no more threads can be started" in line for line in said)
 
 
+@left_out_in_emulator(NO_LIMIT_OF_ADDRESSES)
 @pytest.mark.parametrize(
     ("device", "when", "step", "most"),
     [
