@@ -293,6 +293,7 @@ static void devices(const char *wanted)
     CHECK(*nnapi_shim_getVersion() != '\0');
     CHECK(nnapi_shim_getProcessorTier() != NULL);
     CHECK(nnapi_shim_getProcessorTiers() != NULL);
+    CHECK(nnapi_shim_getAndroidApiLevel() == 0);
     CHECK(nnapi_shim_getProgramRunner() != 0);
     CHECK(nnapi_shim_getHelper() != 0);
     CHECK(nnapi_shim_getPageReleaser() != 0);
