@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children use the library, whatever other threads of the parent did in it when it forked. */
+/* Children use the library, whatever other threads of the parent did in it when it forked: argv[1] says what. argv[2]:
+ * how many are forked while threads end. */
 #include <android/NeuralNetworks.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -76,7 +78,7 @@ static void fork_often(int children)
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2);
+    CHECK(argc == 2 || argc == 3);
     const char *when = argv[1];
     if (strcmp(when, "before") == 0) {
         fork_and_use(2);
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
         if (strcmp(when, "starting") == 0)
             usleep(3000); /* start-up takes about 10 ms */
         if (ends)
-            fork_often(2000);
+            fork_often(argc == 3 ? atoi(argv[2]) : 2000);
         fork_and_use(20);
         stop = true;
         for (int i = 0; i < 2; i++)

@@ -11,6 +11,7 @@ import pytest
 
 import build_ffi
 import nnapi_shim
+from tests.emulation import is_emulated
 
 ROOT = Path(build_ffi.__file__).parent
 OP_FAILED = 5
@@ -62,7 +63,8 @@ def test_threads_race_for_the_first_call(compile_c, run_well):
 
 @pytest.mark.parametrize("when", ["before", "idle", "busy", "starting", "ending"])
 def test_fork(compile_c, run_well, when):
-    run_well(compile_c("forks"), when)
+    count = ["200"] if is_emulated() else []  # each takes ten times as long
+    run_well(compile_c("forks"), when, *count)
 
 
 # A program that runs Python.
