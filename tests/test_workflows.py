@@ -34,6 +34,8 @@ def test_both_architectures_are_tested() -> None:
     for job, machine in (("test", "ubuntu-24.04"), ("arm64", "ubuntu-24.04-arm")):
         assert f"runs-on: {machine}\n" in jobs[job]
         assert "run: make test\n" in jobs[job]
+        assert "run: make test-slow\n" in jobs[job]
+    assert 'make test-arm ARM="--quick ' in jobs["emulated"]
 
 
 def test_hooks_run_what_make_lint_runs() -> None:
