@@ -24,7 +24,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -194,6 +194,10 @@ bench-roofline: library best-kernels $(VENV)/ready-test ## operations of the ben
 # Microseconds of the processor for each operation of a model of 10,000, of each kind and type.
 bench-compiling: all $(VENV)/ready-test ## processor time of compiling per operation; OPERATIONS= chooses
 	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
+
+# Estimated and measured times of divisions of MODELS= (.tflite, .onnx), after `nnapi-shim calibrate`.
+bench-divisions: all $(VENV)/ready-test ## divisions of MODELS= by the calibration, beside those by figures, in turns
+	NNAPI_SHIM_ENGINES=$(or $(ENGINES),all) PYTHONPATH=. $(PY) -m tests.bench.bench_divisions $(MODELS)
 
 # The site, build/docs; before it the pages that are made of the sources: operations, rules, settings, import, export,
 # commands, and the C reference.

@@ -74,6 +74,8 @@ def _show(report: "Calibrated") -> None:
         ],
     )
     write(f"a step of several takes {duration(made.step)} more")
+    for change in made.changes:
+        write(f"a change between {change.one} and {change.other} takes {duration(change.seconds)}")
     write()
     write_table(
         ("work", "type", ">small, large", *(f">{device.name}" for device in made.devices)),

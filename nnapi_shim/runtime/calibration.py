@@ -58,6 +58,16 @@ class MeasuredDevice(NamedTuple):
     times: Mapping[str, Mapping[str, tuple[Point, Point]]]
 
 
+class Change(NamedTuple):
+    """What a change from one device to the other, or back, takes beside all else, in seconds: the
+    threads of one may wait for its next run on the processors that the other needs.
+    """
+
+    one: str
+    other: str
+    seconds: float
+
+
 class Calibration(NamedTuple):
     """A calibration. threads: those of a run on nnapi-cpu. made: when, UTC. step: what a step of
     several costs beside its execution, in seconds.
@@ -69,10 +79,19 @@ class Calibration(NamedTuple):
     made: str
     step: float
     devices: tuple[MeasuredDevice, ...]
+    changes: tuple[Change, ...]
 
     def device(self, name: str) -> MeasuredDevice | None:
         """The times of a device; None if it was not measured."""
         return next((each for each in self.devices if each.name == name), None)
+
+    def change(self, one: str, other: str) -> float:
+        """What a change between two devices takes; one that was not measured, as the longest."""
+        if one == other:
+            return 0.0
+        pair = {one, other}
+        most = max((each.seconds for each in self.changes), default=0.0)
+        return next((each.seconds for each in self.changes if {each.one, each.other} == pair), most)
 
 
 class DamagedError(Exception):
@@ -236,11 +255,19 @@ def _calibration(data: Any) -> Calibration:
         _field(data, "made", str),
         _number(data.get("step"), "step"),
         tuple([_device(each) for each in devices]),
+        tuple([_change(each) for each in _field(data, "changes", list)]),
     )
     unit = found.device(UNIT)
     if unit is None or any("float32" not in unit.times.get(kind, {}) for kind in KINDS):
         raise DamagedError(f"times of {UNIT} are missing")
     return found
+
+
+def _change(data: Any) -> Change:
+    if not isinstance(data, list) or [*map(type, data[:-1])] != [str, str]:
+        raise DamagedError("a change is not two devices and a time")
+    one, other, seconds = data
+    return Change(one, other, _number(seconds, "change"))
 
 
 def _device(data: Any) -> MeasuredDevice:

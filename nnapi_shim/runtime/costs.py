@@ -28,13 +28,15 @@ class Costs(NamedTuple):
 
     operations: device -> time of each operation of the main graph. calls: device -> fixed time of
     an execution. rates: device -> operand -> time to hand it over, to or from the device.
-    step: time of each step beside its execution, if there are several.
+    step: time of each step beside its execution, if there are several. changes: device -> device ->
+    time of a change between two steps.
     """
 
     operations: Sequence[Sequence[float]]
     calls: Sequence[float]
     rates: Sequence["Rates"]
     step: float
+    changes: Sequence[Sequence[float]]
 
 
 class Rates:
@@ -84,6 +86,7 @@ def costs(
         [(device or unit).call for device in measured],
         [Rates(model, _rate(device or unit)) for device in measured],
         calibration.step,
+        [[calibration.change(one.name, other.name) for other in devices] for one in devices],
     )
 
 

@@ -9,6 +9,7 @@ then improved by moving steps, and operations at their edges, to other devices.
 from collections.abc import Iterator, Sequence
 from math import inf
 
+from nnapi_shim.drivers.engines.rules import inferred
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Model, Operation, Subgraph
 from nnapi_shim.hints import NamedTuple, Protocol
@@ -18,7 +19,7 @@ from nnapi_shim.runtime.costs import Costs, applicable
 from nnapi_shim.runtime.costs import costs as costs_of
 from nnapi_shim.runtime.step_order import in_steps
 
-NOISE = 0.05
+NOISE = 0.15
 """Share of the time by which a division with more steps has to be better: estimates are rough."""
 
 _MOST_OPERATIONS = 20_000
@@ -26,7 +27,7 @@ _MOST_OPERATIONS = 20_000
 
 
 class Estimate(NamedTuple):
-    """The estimated time of a division, in seconds."""
+    """The estimated time of a division, in seconds. calls: those of changes included."""
 
     computing: float
     calls: float
@@ -62,6 +63,7 @@ class Measured:
     def __init__(
         self, model: Model, devices: Sequence[IDevice], calibration: Calibration, answers: IAnswers
     ) -> None:
+        model = inferred(model)
         self.costs = costs_of(model, devices, calibration, answers.figures_in)
         self.calibration = calibration
         self._model = model
@@ -122,6 +124,8 @@ def estimated(model: Model, costs: Costs, chosen: Sequence[int]) -> Division:
     calls = sum(costs.calls[device] for device, _ in steps)
     if len(steps) > 1:
         calls += costs.step * len(steps)
+        after = [*steps[1:], steps[0]]  # runs follow each other
+        calls += sum(costs.changes[one[0]][two[0]] for one, two in zip(steps, after, strict=True))
     estimate = Estimate(computing, calls, _handing_over(model, costs, chosen, step_of))
     return Division(chosen, steps, estimate)
 
@@ -148,37 +152,57 @@ def _handing_over(
 
 
 def _cheapest(model: Model, costs: Costs, runs: Sequence[Sequence[bool]]) -> list[int]:
-    """The device of each operation, by dynamic programming over the order of the operations.
+    """The devices of the best division into several steps, by dynamic programming over the order of
+    the operations.
 
     A change of the device costs a call, and all operands that are written before it and read behind
     it; so one that is handed on over several changes counts more often than it costs.
     """
+    found = [
+        _cheapest_from(first, model, costs, runs)
+        for first, answers in enumerate(runs)
+        if answers[0]
+    ]
+    return min(found)[1]
+
+
+def _cheapest_from(
+    first: int, model: Model, costs: Costs, runs: Sequence[Sequence[bool]]
+) -> tuple[float, list[int]]:
+    """The time and the devices, with this one first: the change from the last to it counts."""
     operations = model.main.operations
     devices = range(len(runs))
     last: dict[int, int] = {}
     for at, item in enumerate(operations):
         last.update(dict.fromkeys(item.inputs, at))
+    given, asked = set(model.main.input_indexes), set(model.main.output_indexes)
     live = [0.0 for _ in devices]
     written: set[int] = set()
     best: list[float] = []
     before: list[list[int]] = []
     for at, item in enumerate(watched(operations)):
-        can = [runs[device][at] for device in devices]
+        can = [runs[device][at] and (at > 0 or device == first) for device in devices]
         came, best = _extended(costs, best, live, can)
         before.append(came)
-        best = [each + costs.operations[device][at] for device, each in enumerate(best)]
+        handed = [*given.intersection(item.inputs), *asked.intersection(item.outputs)]
+        given.difference_update(item.inputs)
+        best = [
+            each + costs.operations[device][at] + sum(map(costs.rates[device].__getitem__, handed))
+            for device, each in enumerate(best)
+        ]
         gone = [index for index in {*item.inputs} & written if last[index] == at]
         new = [index for index in item.outputs if last.get(index, at) > at]
         written.update(new)
         for device in devices:
             rates = costs.rates[device]
             live[device] += sum(map(rates.__getitem__, new)) - sum(map(rates.__getitem__, gone))
-    device = min(devices, key=best.__getitem__)
-    chosen = []
+    total = [each + costs.changes[device][first] for device, each in enumerate(best)]
+    device = min(devices, key=total.__getitem__)
+    time, chosen = total[device], []
     for came in reversed(before):
         chosen.append(device)
         device = came[device]
-    return chosen[::-1]
+    return time, chosen[::-1]
 
 
 def _extended(
@@ -194,10 +218,13 @@ def _extended(
         call = costs.calls[device]
         if not best:
             came.append(device)
-            result.append(call if is_able else inf)
+            result.append(call + costs.step if is_able else inf)
             continue
         entered = [
-            time + (0 if other == device else live[other] + live[device] + call + costs.step)
+            time
+            if other == device
+            else time
+            + (live[other] + live[device] + call + costs.step + costs.changes[other][device])
             for other, time in enumerate(best)
         ]
         first = min(range(len(entered)), key=entered.__getitem__)

@@ -1,13 +1,13 @@
 """Measures the devices of this machine, so that models are divided by times and not by guesses.
 
 Every device computes the same small models (probes.py) in turns, by the calls by which steps of a
-divided model run. A time is the least of several: what other programs take is no property of a
-device.
+divided model run. A time is the median of several runs.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import combinations
 from statistics import median
 from time import perf_counter
 from typing import NamedTuple
@@ -26,10 +26,10 @@ from nnapi_shim.hal.interfaces import IDevice, IExecution
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.runtime import calibration as file
 from nnapi_shim.runtime import device_manager
-from nnapi_shim.runtime.calibration import UNIT, Calibration, MeasuredDevice, Point
+from nnapi_shim.runtime.calibration import UNIT, Calibration, Change, MeasuredDevice, Point
 from nnapi_shim.runtime.execution_plan import ExecutionPlan, ExecutionStep
 from nnapi_shim.runtime.slicing import sliced
-from nnapi_shim.runtime.work_kinds import KINDS, RELAXED, amount_of
+from nnapi_shim.runtime.work_kinds import CONVOLUTION, FLOAT32, KINDS, RELAXED, amount_of
 from nnapi_shim.settings import ENGINES
 from nnapi_shim.tools.latency import no_collection
 from nnapi_shim.tools.probes import LAYERS, PROBES, probe_model, tiny_model, types_of
@@ -120,7 +120,7 @@ def forget() -> str:
 
 
 class _Times(NamedTuple):
-    """The least times of the models of a probe on a device, in seconds."""
+    """The times of the models of a probe on a device, in seconds."""
 
     small: float
     one: float
@@ -139,11 +139,16 @@ class _Bound:
         self.execution: IExecution = prepared.createReusableExecution(
             self._arguments.request, False, _LOOP_TIMEOUT_NS
         )
-        self.least = float("inf")
+        self.samples: list[float] = []
         self.execution.compute(None)
 
+    @property
+    def time(self) -> float:
+        """The median time of a run, in seconds."""
+        return median(self.samples)
+
     def run(self, seconds: float) -> None:
-        """Run it for so long, and note the least time."""
+        """Run it for so long, and note the times."""
         compute = self.execution.compute
         compute(None)
         until = perf_counter() + seconds
@@ -152,7 +157,19 @@ class _Bound:
             if number >= _FEWEST and began >= until:
                 break
             compute(None)
-            self.least = min(self.least, perf_counter() - began)
+            self.samples.append(perf_counter() - began)
+
+
+def _median(bound: Sequence[_Bound], seconds: float) -> float:
+    """The median time of a run of all of these, in a row."""
+    samples: list[float] = []
+    until = perf_counter() + seconds
+    while len(samples) < _FEWEST or (perf_counter() < until and len(samples) < _MOST):
+        began = perf_counter()
+        for each in bound:
+            each.execution.compute(None)
+        samples.append(perf_counter() - began)
+    return median(samples[1:])
 
 
 def _bound(device: IDevice, models: Sequence[hal.Model]) -> list[_Bound]:
@@ -206,6 +223,7 @@ class _Measuring:
         with no_collection():
             calls = self._calls()
             step = max(_step(self._device(UNIT)) - calls[UNIT], 0.0)
+            changes = [*self._changes()]
             times: dict[str, dict[str, dict[str, tuple[Point, Point]]]] = {
                 device.name: {} for device in self._devices
             }
@@ -231,19 +249,21 @@ class _Measuring:
             for device in self._devices
         ]
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        return Calibration(__version__, file.processor_name(), count(), now, step, tuple(devices))
+        return Calibration(
+            __version__, file.processor_name(), count(), now, step, tuple(devices), tuple(changes)
+        )
 
     def _device(self, name: str) -> IDevice:
         return next(device for device in self._devices if device.name == name)
 
     def _tell(self, what: str) -> None:
-        self._progress(self._done, len(self._parts) + 1, what)
+        self._progress(self._done, len(self._parts) + 2, what)
         self._done += 1
 
     def _slot(self, bound: int) -> float:
         """Seconds for a round of one model on one device, if this many are bound."""
         left = max(0.0, self._until - perf_counter())
-        parts = len(self._parts) + 2 - self._done
+        parts = len(self._parts) + 3 - self._done
         return _RUNNING * left / max(1, parts * bound * ROUNDS)
 
     def _calls(self) -> dict[str, float]:
@@ -256,7 +276,20 @@ class _Measuring:
             del bound[name]
         self._devices = [device for device in self._devices if device.name in bound]
         self._in_turns([each for several in bound.values() for each in several])
-        return {name: each.least for name, (each,) in bound.items()}
+        return {name: each.time for name, (each,) in bound.items()}
+
+    def _changes(self) -> Iterator[Change]:
+        """What changes between devices take: alternating runs, beside those of each alone."""
+        self._tell("changes between devices")
+        model = probe_model(CONVOLUTION, FLOAT32, PROBES[CONVOLUTION].large, LAYERS).finished
+        bound = {device.name: _bound(device, [model]) for device in self._devices}
+        pairs = [*combinations([name for name, several in bound.items() if several], 2)]
+        for one, other in pairs:
+            (first,), (second,) = bound[one], bound[other]
+            seconds = self._slot(3 * len(pairs)) * ROUNDS
+            alone = [_median([each], seconds) for each in (first, second)]
+            both = _median([first, second], seconds)
+            yield Change(one, other, max(0.0, both - sum(alone)) / 2)
 
     def _measured(self, models: Sequence[hal.Model], type: str) -> dict[str, _Times]:
         """The times of a probe, by device; without those that do not run it."""
@@ -268,7 +301,7 @@ class _Measuring:
         }
         self._in_turns([each for several in bound.values() for each in several])
         return {
-            name: _Times(*[each.least for each in several])
+            name: _Times(*[each.time for each in several])
             for name, several in bound.items()
             if several
         }
@@ -297,8 +330,9 @@ def _evaluated(
     small, one, large = models
     rest = max(times.large - call, _SHORTEST) / LAYERS
     each = max((times.large - times.one) / (LAYERS - 1), _LEAST_SHARE * rest)
+    small_each = min(max(times.small - call, _SHORTEST) / LAYERS, each)
     points = (
-        Point(_amount(small) / LAYERS, max(times.small - call, _SHORTEST) / LAYERS),
+        Point(_amount(small) / LAYERS, small_each),
         Point((_amount(large) - _amount(one)) / (LAYERS - 1), each),
     )
     main = one.main
@@ -328,9 +362,9 @@ def _step(device: IDevice) -> float:
     arguments = Arguments(model)
     plan = ExecutionPlan(model, steps)
     execution = plan.createReusableExecution(arguments.request, False, _LOOP_TIMEOUT_NS)
-    least = float("inf")
+    samples = []
     for _ in range(200):
         began = perf_counter()
         execution.compute(None)
-        least = min(least, perf_counter() - began)
-    return least / LAYERS
+        samples.append(perf_counter() - began)
+    return median(samples) / LAYERS

@@ -36,7 +36,7 @@ def calibration(*devices: MeasuredDevice, step: float = 0.0, **others: Any) -> C
     """A calibration of this machine; nnapi-cpu is added unless it is among the devices."""
     if all(device.name != file.UNIT for device in devices):
         devices = (*devices, measured(file.UNIT, version=__version__))
-    made = Calibration(__version__, file.processor_name(), count(), "now", step, devices)
+    made = Calibration(__version__, file.processor_name(), count(), "now", step, devices, ())
     return made._replace(**others)
 
 

@@ -62,6 +62,32 @@ def resolved(
     ]
 
 
+def inferred(model: hal.Model) -> hal.Model:
+    """The model with the dimensions of operands of its main graph that follow from its inputs,
+    where it does not declare them. An unknown size of an input, most often that of a batch, is
+    taken for 1. A broken rule leaves what is declared.
+    """
+    main = model.main
+    if all(hal.is_known(item.type, item.dimensions) for item in main.operands):
+        return model
+    rules = _Rules(model)
+    for index in main.input_indexes:
+        operand = rules.operands[index]
+        operand.dimensions = tuple([size or 1 for size in operand.dimensions])
+        if not hal.is_known(operand.type, operand.dimensions):
+            rules.unknown.add(index)
+    for item in watched(main.operations):
+        try:
+            rules.check(item)
+        except (_UnknownError, NnapiError):
+            rules.unknown.update(item.outputs)
+    operands = [
+        item._replace(dimensions=rules.operands[index].dimensions)
+        for index, item in enumerate(main.operands)
+    ]
+    return model._replace(main=main._replace(operands=tuple(operands)))
+
+
 class _Rules:
     """The operands of a model, whose dimensions become known one operation after the other."""
 
