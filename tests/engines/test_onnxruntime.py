@@ -85,6 +85,30 @@ def test_constants_that_several_operations_share():
     assert (result == 127).all(), "8 * 255 * 127 / 512 is above the largest value"
 
 
+@pytest.mark.parametrize("name", ["Fail", "NotImplemented"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_model_that_is_refused_is_tried_with_constants_apart(name, times, monkeypatch):
+    """Once; a second refusal is OP_FAILED with one line."""
+    error = getattr(onnxruntime.capi.onnxruntime_pybind11_state, name)
+    original, contents = onnxruntime.InferenceSession, []
+
+    def session(content, *arguments, **others):
+        contents.append(content)
+        if len(contents) <= times:
+            raise error("[ONNXRuntimeError] : 9 : no kernel\nfor QGemm(1)")
+        return original(content, *arguments, **others)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    if times == 1:
+        prepared(of_shared_weights())
+    else:
+        with pytest.raises(NnapiError, match=r"no kernel.*QGemm") as caught:
+            prepared(of_shared_weights())
+        assert caught.value.code is ResultCode.OP_FAILED
+        assert "\n" not in caught.value.message
+    assert len(contents) == 2 and contents[1] == with_constants_apart(contents[0])
+
+
 def test_copies_of_constants():
     content, inputs, outputs = savers.exchange().written(of_shared_weights())
     apart = with_constants_apart(content)

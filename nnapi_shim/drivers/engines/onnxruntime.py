@@ -41,8 +41,11 @@ _ELEMENT_TYPES = {"f": 1, "B": 2, "b": 3, "H": 4, "h": 5, "i": 6, "e": 10, "I": 
 _BOOL = 9
 
 
-_FAIL = onnxruntime.capi.onnxruntime_pybind11_state.Fail
-"""Raised, for one, where several nodes share a constant that the option for exact sums changes."""
+_STATE = onnxruntime.capi.onnxruntime_pybind11_state
+_REFUSED = (_STATE.Fail, _STATE.NotImplemented)
+"""Raised, for one, where several nodes share a constant that the option for exact sums changes for
+one of them: the type of the others does not fit then, or no kernel has it.
+"""
 
 
 class Engine:
@@ -82,7 +85,7 @@ class Engine:
         providers = [target.place] if target.place == cpu else [target.place, cpu]
         try:
             session = onnxruntime.InferenceSession(content, options, providers=providers)
-        except _FAIL:
+        except _REFUSED:
             content = with_constants_apart(content)
             session = onnxruntime.InferenceSession(content, options, providers=providers)
         if session.get_providers()[0] != target.place:
