@@ -47,6 +47,14 @@ else:
         lambda _cls, a, b, c, d, e, f: _tuple(_cls, (a, b, c, d, e, f)),
         lambda _cls, a, b, c, d, e, f, g: _tuple(_cls, (a, b, c, d, e, f, g)),
         lambda _cls, a, b, c, d, e, f, g, h: _tuple(_cls, (a, b, c, d, e, f, g, h)),
+        lambda _cls, a, b, c, d, e, f, g, h, i: _tuple(_cls, (a, b, c, d, e, f, g, h, i)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j: _tuple(_cls, (a, b, c, d, e, f, g, h, i, j)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k: _tuple(
+            _cls, (a, b, c, d, e, f, g, h, i, j, k)
+        ),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m: _tuple(
+            _cls, (a, b, c, d, e, f, g, h, i, j, k, m)
+        ),
     )
     """Constructors by number of fields; each class gets a copy with the names of its fields."""
     _Function = type(_MAKERS[0])

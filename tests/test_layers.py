@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from tests.imports import MODULES, PACKAGE, ROOT, Module, exists, imports, parsed, unknown
 
 OPEN = {

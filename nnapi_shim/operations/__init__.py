@@ -55,10 +55,11 @@ def family(type: OperationType) -> str:
     return _family_of[type.name]
 
 
-def operation(type: OperationType) -> Operation:
+def operation(type: int) -> Operation:
     """The declaration of an operation; raises BAD_DATA for an unknown one."""
     loaded = _loaded.get(type)
     if loaded is None:
+        type = OperationType(type)
         if type.name not in _family_of:
             raise bad_data(
                 f"{type.name} is not available in this version; operations/__init__.py lists those "
@@ -137,7 +138,7 @@ def bound_operation(
 
 
 def _match(item: hal.Operation, operands: Sequence[Any]) -> Match:
-    return operation(OperationType(item.type)).match(
+    return operation(item.type).match(
         tuple([operands[i].type for i in item.inputs]),
         tuple([operands[i].type for i in item.outputs]),
     )

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nnapi_shim.drivers.cpu.isa import ARCHITECTURES, TIERS, platform_machine, processor
+from nnapi_shim.drivers.cpu.isa import platform_machine, processor
+from nnapi_shim.drivers.cpu.isa.every import ARCHITECTURES, TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Architecture
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ JUMP = re.compile(r"(j\w+|b\.\w+|cbn?z|b)$")
 
 PRINT_CODE = """
 import sys
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 compiler = FamilyCompiler(TIERS[sys.argv[1]])
 print(compiler.machine.emit_assembly(compiler.module(sys.argv[2])))

@@ -16,7 +16,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from install import zig_cc
-from nnapi_shim.drivers.cpu.isa import TIERS, aarch64, architecture_of, own_tiers, processor
+from nnapi_shim.drivers.cpu.isa import aarch64, architecture_of, own_tiers, processor
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from tests.analysis import inner_loops
 from tests.arm import emulated_root, instructions
 from tests.arm.emulated_root import PROCESSORS, missing

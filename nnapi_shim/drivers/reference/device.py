@@ -1,6 +1,5 @@
 """IDevice of the reference device. numpy is imported when the first model is prepared."""
 
-from nnapi_shim.drivers.reference.precision import Precision
 from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
@@ -16,6 +15,7 @@ from nnapi_shim.process import load_numpy
 from nnapi_shim.version import __version__
 
 if TYPE_CHECKING:
+    from nnapi_shim.drivers.reference.precision import Precision
     from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
 
 
@@ -27,7 +27,7 @@ class ReferenceDevice:
     type = DeviceType.CPU
     feature_level = RUNTIME_LEVEL
 
-    def __init__(self, precision: Precision | None = None) -> None:
+    def __init__(self, precision: "Precision | None" = None) -> None:
         """precision: how models compute with float16; None: as the specification says."""
         self._precision = precision
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.lowering.gemm import _row_table, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MAX_TILES, Work, split
 

@@ -8,7 +8,7 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.passes import NAMES
 from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LEAST, LONGEST, MOST
 from nnapi_shim.drivers.cpu.program import library

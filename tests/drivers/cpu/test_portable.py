@@ -33,7 +33,7 @@ build.build(sys.argv[1], sys.argv[3:])
 """
 PRINT_CODE = """
 import sys
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler, ir_library, kernels_of
 FamilyCompiler(TIERS[sys.argv[1]])
 for kernel in kernels_of("depthwise_quantized"):

@@ -9,7 +9,7 @@ import pytest
 
 from nnapi_shim.drivers import cpu
 from nnapi_shim.drivers.cpu.codegen.isa import INSTRUCTIONS
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 

@@ -47,7 +47,7 @@ sys.exit(pytest.main([*options, *sys.argv]))
 """
 PRINT_CODE = """
 import sys
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 compiler = FamilyCompiler(TIERS[sys.argv[1]])
 print(compiler.machine.emit_assembly(compiler.module("gemm")))

@@ -4,9 +4,8 @@ from collections.abc import Callable, Container, Sequence
 
 from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.compile.layout import assemble
-from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
+from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable, Use
 from nnapi_shim.drivers.cpu.compile.packing import Packing
-from nnapi_shim.drivers.cpu.compile.repeated import Block, Kinds, Lowered, Use
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
@@ -24,6 +23,8 @@ from nnapi_shim.operations.resolve import resolve, set_output
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.compile.inlining import Referenced
+    from nnapi_shim.drivers.cpu.compile.kinds import Kinds
+    from nnapi_shim.drivers.cpu.compile.repeated import Block, Lowered
     from nnapi_shim.drivers.cpu.passes.fused import Fused
 
 CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
@@ -75,7 +76,8 @@ class GraphLowering:
         self._packing = Packing(self.constants)
         self._lowered: dict[Any, Lowered] = {}
         """Key of an operation -> its steps."""
-        self._kinds = Kinds(self.operands)
+        self._kinds: Kinds | None = None
+        """Those of the operands, when a key is first computed."""
         self._seen: set[Any] = set()
         """Types and declared operands of operations, and types that were repeated; keys are only
         compared if one of these is equal.
@@ -104,7 +106,8 @@ class GraphLowering:
             action()
         except BaseException:
             operands.truncate(count, copies)
-            self._kinds.forget()
+            if self._kinds is not None:
+                self._kinds.forget()
             del self._entries[steps:], self.loops[loops:]
             self._blocks = 0  # `steps` has made those from before
             raise
@@ -175,12 +178,12 @@ class GraphLowering:
             if self._blocks > MANY:
                 self._seen.add(item.type)
             return
-        use = Use(item, matched(item, operands.declared, self.base), operands)
         if lowered is not None:
-            repeated, empty_outputs = lowered.repeat(use)
+            repeated, empty_outputs = lowered.repeat(item, operands)
             self._append(repeated, where)
             self._clear(empty_outputs, where)
             return
+        use = Use(item, matched(item, operands.declared, self.base), operands)
         op = use.operation(self.base)
         empty_outputs = resolve(op)
         steps: Sequence[Any] = ()
@@ -196,6 +199,8 @@ class GraphLowering:
         self._append(steps, where)
         self._clear(empty_outputs, where)
         if key is not None:
+            from nnapi_shim.drivers.cpu.compile.repeated import Lowered
+
             scheduled = [each.step for each in self._entries[count:]]  # type: ignore[union-attr]
             self._lowered[key] = Lowered(use, steps, scheduled, empty_outputs)
 
@@ -209,6 +214,10 @@ class GraphLowering:
             if like not in self._seen:
                 self._seen.add(like)
                 return None
+        if self._kinds is None:
+            from nnapi_shim.drivers.cpu.compile.kinds import Kinds
+
+            self._kinds = Kinds(self.operands)
         if self.depth:  # operands of inlined graphs change
             self._kinds.forget()
         try:
@@ -239,6 +248,8 @@ class GraphLowering:
     def steps(self) -> list[ScheduledStep]:
         """The steps; makes those of the Blocks."""
         if self._blocks:
+            from nnapi_shim.drivers.cpu.compile.repeated import Block
+
             entries: list[ScheduledStep | Block] = []
             for entry in watched(self._entries):
                 if isinstance(entry, Block):
@@ -314,10 +325,10 @@ class GraphLowering:
         roots: set[Any] = set()
         root, owner = self.operands.root, self.operands.owner
         for entry in watched(self._entries):
-            if isinstance(entry, Block):
-                roots.update(map(owner, entry.written()))
-            else:
+            if isinstance(entry, ScheduledStep):
                 roots.update([root(entry.step.fields[name]) for name in entry.step.writes])
+            else:
+                roots.update(map(owner, entry.written()))
         return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
 
     def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:

@@ -1,4 +1,4 @@
-"""The operands of a graph, with dimensions, values and memory of one run."""
+"""The operands of a graph, with dimensions, values and memory of one run; those of an operation."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,10 +12,10 @@ from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT
 from nnapi_shim.drivers.cpu.program.record import At
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, decoded
-from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations import bound_operand
-from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match
 from nnapi_shim.operations.resolve import merge_dimensions
 
 
@@ -197,3 +197,50 @@ class OperandTable:
             if self.owner(index) in self.constant_addresses:
                 self._contents[index] = contents
         return contents
+
+
+class Use:
+    """An operation with the operands and values that lowering reads.
+
+    tensors: the operands that steps may name; positions: where they are among the inputs and
+    outputs of the operation.
+    """
+
+    __slots__ = ("_inputs", "_item", "_match", "_sources", "outputs", "positions", "tensors")
+
+    def __init__(self, item: Operation, match: Match, operands: OperandTable) -> None:
+        self._item, self._match = item, match
+        bound, is_omitted, contents = operands.bound, operands.is_omitted, operands.contents
+        values, has_sources = match.value_positions, match.operation.values
+        inputs: list[Any] = []
+        sources: dict[int, BoundOperand] = {}
+        tensors: list[BoundOperand] = []
+        positions: list[int] = []
+        for at, index in enumerate(item.inputs):
+            if at in values:
+                inputs.append(None if is_omitted(index) else contents(index))
+                if has_sources:
+                    sources[at] = source = bound(index)
+                    tensors.append(source)
+                    positions.append(at)
+            elif is_omitted(index):
+                inputs.append(None)
+            else:
+                operand = bound(index)
+                inputs.append(operand)
+                tensors.append(operand)
+                positions.append(at)
+        self._inputs, self._sources = inputs, sources
+        self.outputs = outputs = [bound(index) for index in item.outputs]
+        self.tensors = tensors + outputs
+        self.positions = positions + [len(inputs) + at for at in range(len(outputs))]
+
+    def operation(self, base: int) -> BoundOperation:
+        """The operation with its operands by name. base: as in `operations.bound_operation`."""
+        item, match = self._item, self._match
+        inputs = [*self._inputs]
+        for at in match.value_positions:
+            if inputs[at] is not None:
+                inputs[at] = inputs[at].decoded()
+        indexes = tuple([index - base for index in (*item.inputs, *item.outputs)])
+        return match.operation.bind(match, inputs, self.outputs, self._sources.__getitem__, indexes)

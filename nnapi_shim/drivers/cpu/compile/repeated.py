@@ -1,150 +1,20 @@
 """Repeated operations: operations that lowering cannot tell apart are lowered once.
 
-Lowering reads a BoundOperation and nothing else. Operations with equal keys have BoundOperations
-that differ only in the indexes of operands, at which lowering does not look. So their steps differ
-only in the operands and Buffers that they name.
+Lowering reads a BoundOperation and nothing else. Operations with equal keys (kinds.py) have
+BoundOperations that differ only in the indexes of operands, at which lowering does not look. So
+their steps differ only in the operands and Buffers that they name.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
-from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
+from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable, Use
 from nnapi_shim.drivers.cpu.program.record import Alias, At, Buffer, Step
 from nnapi_shim.errors import Where
-from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Operation
 from nnapi_shim.hints import Any
-from nnapi_shim.operations import operation
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match
-
-KEYED = (
-    "type",
-    "dimensions",
-    "scale",
-    "zero_point",
-    "channel_quant",
-    "is_model_output",
-    "is_omitted",
-    "value",
-)
-"""The attributes of a BoundOperand, except its index."""
-
-_attributes = attrgetter(*KEYED)
-
-
-class Kinds:
-    """Kinds of operands: lowering cannot tell two inputs of the same kind apart.
-
-    A kind is a number, and computed once for an operand. `forget` when an operand changes that was
-    an input.
-    """
-
-    __slots__ = ("_kinds", "_numbers", "_operands")
-
-    def __init__(self, operands: OperandTable) -> None:
-        self._operands = operands
-        self._numbers: dict[Any, int] = {}
-        """Attributes, or contents -> kind."""
-        self._kinds: dict[int, int] = {}
-        """Operand -> kind."""
-
-    def forget(self) -> None:
-        """Compute all kinds anew."""
-        self._kinds.clear()
-
-    def key(self, item: Operation) -> tuple[Any, ...]:
-        """All that lowering can read of an operation; raises NeedsValue."""
-        kinds = self._kinds
-        inputs, outputs = item.inputs, item.outputs
-        key: list[Any] = [item.type, len(inputs)]
-        for index in inputs:
-            kind = kinds.get(index)
-            if kind is None:
-                kind = kinds[index] = self._kind(index)
-            key.append(kind)
-        bound = self._operands.bound
-        key += [_attributes(bound(index)) for index in outputs]
-        if operation(OperationType(item.type)).values:  # tensors whose contents determine shapes
-            key += self._contents(item)
-        indexes = inputs + outputs
-        if len(set(indexes)) < len(indexes):
-            first: dict[int, int] = {}
-            key += [first.setdefault(index, at) for at, index in enumerate(indexes)]
-        return tuple(key)
-
-    def _kind(self, index: int) -> int:
-        operands = self._operands
-        if operands.is_omitted(index):
-            return self._number(("omitted", *_attributes(operands.bound(index))))
-        if operands.declared[index].type in SCALARS:
-            return self._number(operands.contents(index))
-        is_constant = operands.owner(index) in operands.constant_addresses
-        return self._number((is_constant, *_attributes(operands.bound(index))))
-
-    def _number(self, what: Any) -> int:
-        return self._numbers.setdefault(what, len(self._numbers))
-
-    def _contents(self, item: Operation) -> list[int]:
-        """The kinds of the contents of tensors that the operation reads before a run."""
-        operands, declaration = self._operands, operation(OperationType(item.type))
-        types = [
-            tuple([operands.declared[at].type for at in of]) for of in (item.inputs, item.outputs)
-        ]
-        match = declaration.match(*types)
-        return [
-            self._number(operands.contents(item.inputs[at]))
-            for at in match.value_positions
-            if not operands.is_omitted(item.inputs[at])
-        ]
-
-
-class Use:
-    """An operation with the operands and values that lowering reads.
-
-    tensors: the operands that steps may name; positions: where they are among the inputs and
-    outputs of the operation.
-    """
-
-    __slots__ = ("_inputs", "_item", "_match", "_sources", "outputs", "positions", "tensors")
-
-    def __init__(self, item: Operation, match: Match, operands: OperandTable) -> None:
-        self._item, self._match = item, match
-        bound, is_omitted, contents = operands.bound, operands.is_omitted, operands.contents
-        values, has_sources = match.value_positions, match.operation.values
-        inputs: list[Any] = []
-        sources: dict[int, BoundOperand] = {}
-        tensors: list[BoundOperand] = []
-        positions: list[int] = []
-        for at, index in enumerate(item.inputs):
-            if at in values:
-                inputs.append(None if is_omitted(index) else contents(index))
-                if has_sources:
-                    sources[at] = source = bound(index)
-                    tensors.append(source)
-                    positions.append(at)
-            elif is_omitted(index):
-                inputs.append(None)
-            else:
-                operand = bound(index)
-                inputs.append(operand)
-                tensors.append(operand)
-                positions.append(at)
-        self._inputs, self._sources = inputs, sources
-        self.outputs = outputs = [bound(index) for index in item.outputs]
-        self.tensors = tensors + outputs
-        self.positions = positions + [len(inputs) + at for at in range(len(outputs))]
-
-    def operation(self, base: int) -> BoundOperation:
-        """The operation with its operands by name. base: as in `operations.bound_operation`."""
-        item, match = self._item, self._match
-        inputs = [*self._inputs]
-        for at in match.value_positions:
-            if inputs[at] is not None:
-                inputs[at] = inputs[at].decoded()
-        indexes = tuple([index - base for index in (*item.inputs, *item.outputs)])
-        return match.operation.bind(match, inputs, self.outputs, self._sources.__getitem__, indexes)
+from nnapi_shim.operations.declare import BoundOperand
 
 
 class Lowered:
@@ -192,19 +62,25 @@ class Lowered:
         indexes = {value.index for value in values if isinstance(value, BoundOperand)}
         return [at for at, operand in enumerate(self.tensors) if operand.index in indexes]
 
-    def _set(self, outputs: Sequence[BoundOperand]) -> None:
-        for output, properties in zip(outputs, self._outputs, strict=True):
-            output.dimensions, output.scale, output.zero_point = properties
-
-    def repeat(self, use: Use) -> tuple[list[Step | Alias], list[BoundOperand]]:
+    def repeat(
+        self, item: Operation, operands: OperandTable
+    ) -> tuple[list[Step | Alias], list[BoundOperand]]:
         """Steps and empty outputs of another operation with the same key; sets its outputs."""
-        self._set(use.outputs)
-        return self._template.steps(use.tensors), [use.outputs[at] for at in self._empty]
+        outputs = self._set(item, operands)
+        tensors = [operands.bound(index) for index in self.pick(item.inputs + item.outputs)]
+        return self._template.steps(tensors), [outputs[at] for at in self._empty]
 
     def block(self, item: Operation, operands: OperandTable, where: Where) -> "Block":
         """Another operation with the same key, as a block; sets its outputs."""
-        self._set([operands.bound(index) for index in item.outputs])
+        self._set(item, operands)
         return Block(self, self.pick(item.inputs + item.outputs), where)
+
+    def _set(self, item: Operation, operands: OperandTable) -> list[BoundOperand]:
+        """The outputs of an operation, with their properties set."""
+        outputs = [operands.bound(index) for index in item.outputs]
+        for output, properties in zip(outputs, self._outputs, strict=True):
+            output.dimensions, output.scale, output.zero_point = properties
+        return outputs
 
     def steps_of(self, tensors: Sequence[BoundOperand]) -> list[Step]:
         """The scheduled steps of a block."""

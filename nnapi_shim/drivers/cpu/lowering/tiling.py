@@ -1,6 +1,6 @@
 """The tier of the kernels of this process, and its micro-kernel geometry."""
 
-from nnapi_shim.drivers.cpu.isa import TIERS
+from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Tier, Tiling
 from nnapi_shim.drivers.cpu.program import library
 
@@ -9,7 +9,7 @@ __all__ = ["Tiling", "round_up", "tier", "tiling"]
 
 def tier() -> Tier:
     """The tier of the loaded kernels."""
-    return TIERS[library.current().tier]
+    return NATIVE_TIERS[library.current().tier]
 
 
 def tiling() -> Tiling:

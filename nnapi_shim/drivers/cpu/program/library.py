@@ -76,7 +76,8 @@ def allowed_tiers() -> list[str]:
         return tiers
     if limit == PORTABLE:
         return [PORTABLE]
-    return [tier for tier in tiers if NATIVE_TIERS.index(tier) >= NATIVE_TIERS.index(limit)]
+    names = [*NATIVE_TIERS]
+    return [tier for tier in tiers if names.index(tier) >= names.index(limit)]
 
 
 def library_folders() -> list[str]:

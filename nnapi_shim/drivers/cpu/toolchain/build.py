@@ -18,14 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nnapi_shim.drivers.cpu.isa import (
-    ARCHITECTURES,
-    PORTABLE,
-    TIERS,
-    architecture_of,
-    own_tiers,
-    platform_machine,
-)
+from nnapi_shim.drivers.cpu.isa import PORTABLE, architecture_of, own_tiers, platform_machine
+from nnapi_shim.drivers.cpu.isa.every import ARCHITECTURES, TIERS
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
 from nnapi_shim.drivers.cpu.toolchain.linking import link_tier, try_linker

@@ -8,7 +8,8 @@ its instructions, so that they run on any processor.
 
 import os
 
-from nnapi_shim.drivers.cpu.isa import TIERS, architecture_of, platform_machine
+from nnapi_shim.drivers.cpu.isa import architecture_of, platform_machine
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier
 from nnapi_shim.drivers.cpu.program import library
 

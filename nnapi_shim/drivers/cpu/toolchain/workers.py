@@ -15,7 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.isa import TIERS, platform_machine, processor
+from nnapi_shim.drivers.cpu.isa import platform_machine, processor
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.toolchain.objects import PACKAGE, write_object
 from nnapi_shim.drivers.cpu.toolchain.progress import Progress
 

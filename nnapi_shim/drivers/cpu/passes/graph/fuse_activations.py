@@ -25,7 +25,7 @@ FLOATS = (OperandType.TENSOR_FLOAT32, OperandType.TENSOR_FLOAT16)
 
 def _takes_activation(graph: MutableGraph, item: Operation) -> bool:
     del graph
-    return fused_activation in operation(OperationType(item.type)).checks
+    return fused_activation in operation(item.type).checks
 
 
 PRODUCER = Op(tuple(OperationType), accepts=_takes_activation)

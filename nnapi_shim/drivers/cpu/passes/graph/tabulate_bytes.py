@@ -91,7 +91,7 @@ def _sources(
 
 def _is_elementwise(graph: MutableGraph, item: Operation) -> bool:
     """Whether an operation is element-wise on operands of equal dimensions and scalar constants."""
-    if not operation(OperationType(item.type)).elementwise:
+    if not operation(item.type).elementwise:
         return False
     dimensions = graph.operands[item.outputs[0]].dimensions
     read = 0
