@@ -7,8 +7,8 @@ Bounds in the other order, the higher one first, are those of such an operation:
 from collections.abc import Sequence
 from typing import Any
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import bounded, clamp
-from nnapi_shim.drivers.cpu.codegen.vector import Builder
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -22,7 +22,7 @@ def within(builder: Any, values: Sequence[Any], low: Any, high: Any) -> list[Any
     }
     slots = [builder.variable(value.type, value) for value in values]
     with builder.if_else(is_moved, likely=False) as (then, otherwise):
-        for branch, limited in ((then, _bounded), (otherwise, Builder.clamp)):
+        for branch, limited in ((then, _bounded), (otherwise, ISA.clamp)):
             with branch:
                 for slot, value in zip(slots, values, strict=True):
                     builder.store(limited(builder, value, *ends[value.type.count]), slot)

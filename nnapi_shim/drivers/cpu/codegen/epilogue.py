@@ -19,12 +19,15 @@ from nnapi_shim.drivers.cpu.codegen.fused_add import (
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.requantization import (
+    HAS_ROUNDING_PRODUCTS,
+    IS_ZERO_ADDED_LAST,
     ByteOutput,
     ColumnConstants,
     minimum_confidence,
     needs_exact,
     requantize_exact,
-    requantize_f32,
+    requantize_row,
+    shifted_left,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, Builder, long, vector
@@ -109,23 +112,47 @@ class Epilogue:
             totals = self._added(totals)
         sums = [total for row in totals for total in row]
         finished = iter(within(builder, sums, self.low, self.high))
-        rows = []
-        for m, row in enumerate(totals):
-            address = self._row(args["output"], self._row_number(m), args["output_stride"])
-            rows.append((address, [next(finished) for _ in row]))
-        whole = builder.icmp_signed(">=", args["columns"], long(sum(self.widths)))
+        rows = [[next(finished) for _ in row] for row in totals]
+        with builder.if_else(self._is_whole()) as (then, otherwise):
+            with then:
+                self._store_whole([builder.join(values) for values in rows])
+            with otherwise:
+                addresses = [
+                    self._row(args["output"], self._row_number(m), args["output_stride"])
+                    for m in range(self.rows)
+                ]
+                self._store_some(rows, addresses)
+
+    def _store_some(self, rows: Sequence[Sequence[Any]], addresses: Sequence[Any]) -> None:
+        """Store the valid columns of rows of floats."""
+        builder, columns = self.builder, self.args["columns"]
+        whole = builder.icmp_signed(">=", columns, long(sum(self.widths)))
         with builder.if_else(whole) as (then, otherwise):
             with then:
-                for address, values in rows:
+                for address, values in zip(addresses, rows, strict=True):
                     builder.store_to(builder.join(values), address, 4)
             with otherwise:
                 before = (self.vectors - 1) * self.lanes
-                count = builder.sub(args["columns"], long(before))
-                for address, values in rows:
+                count = builder.sub(columns, long(before))
+                for address, values in zip(addresses, rows, strict=True):
                     if before:
                         builder.store_to(builder.join(values[:-1]), address, 4)
                     rest = builder.add(address, long(before * 4))
                     self._store_partial(values[-1], rest, 4, count)
+
+    def _is_whole(self) -> Any:
+        """Whether all rows and columns are valid."""
+        builder, args = self.builder, self.args
+        columns = builder.icmp_signed(">=", args["columns"], long(sum(self.widths)))
+        rows = builder.icmp_signed(">=", args["rows"], long(self.rows))
+        return builder.and_(columns, rows)
+
+    def _store_whole(self, values: Sequence[Any]) -> None:
+        """Store all rows."""
+        builder, address = self.builder, self.args["output"]
+        for value in values:
+            builder.store_to(value, address, self.size)
+            address = builder.add(address, self.args["output_stride"])
 
     def _added(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Float32 sums plus the addend, if there is one; the bounds are then those of the addition.
@@ -189,16 +216,17 @@ class Epilogue:
                 builder.store_to(total, builder.add(spilled, address), 4)
 
         constants = self._constants()
-        fits_registers = (
+        totals = shifted_left(builder, totals, constants.columns)
+        keeps_registers = HAS_ROUNDING_PRODUCTS or (
             not self.adds and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         )
-        confidence = None
+        confidence, values = None, list[Any]()
         together = max(1, BYTE_VECTORS // self.vectors)
         for first in range(0, self.rows, together):
             rows = range(first, min(first + together, self.rows))
             steps = []
             for m in rows:
-                if not fits_registers:
+                if not keeps_registers:
                     spill(m)
                 row_steps, row_confidence = self._requantize_row(m, totals[m], constants)
                 confidence = minimum_confidence(builder, confidence, row_confidence)
@@ -206,10 +234,12 @@ class Epilogue:
             value = to_bytes(builder, steps, constants.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
-                row = value if len(rows) == 1 else builder.pick(value, part)
-                self._store_row(row, self._row_number(m))
+                values.append(value if len(rows) == 1 else builder.pick(value, part))
+        self._store_rows(values)
+        if confidence is None:
+            return
         with builder.if_then(needs_exact(builder, confidence), likely=False):
-            if fits_registers:
+            if keeps_registers:
                 for m in range(self.rows):
                     spill(m)
             self._recompute_exact(spilled)
@@ -242,11 +272,17 @@ class Epilogue:
         table = builder.add(args["panel"], long(4 * width))
         columns = ColumnConstants(builder, table, long(width), long(0), self.vectors, lanes)
         addition, low, high = None, self.low, self.high
+        zero_point = args["zero_point"]
         if self.adds:
             ends = (builder.fptosi(x, WORD) for x in (low, high))
-            addition = AdditionConstants(builder, args["addition"], next(ends), next(ends), lanes)
+            product_zero = builder.trunc(zero_point, WORD) if IS_ZERO_ADDED_LAST else WORD(0)
+            addition = AdditionConstants(
+                builder, args["addition"], next(ends), next(ends), product_zero, lanes
+            )
             low, high = addition.limits
-        last = ByteOutput(args["zero_point"], low, high, args["output_flip"])
+            if IS_ZERO_ADDED_LAST:
+                zero_point = builder.sext(addition.zero_point, LONG)
+        last = ByteOutput(zero_point, low, high, args["output_flip"])
         return _Constants(columns, last, addition)
 
     def _requantize_row(
@@ -254,7 +290,7 @@ class Epilogue:
     ) -> tuple[list[Any], Any]:
         """The requantized results of a row, and their confidence."""
         builder = self.builder
-        steps, confidence = requantize_f32(builder, sums, constants.columns)
+        steps, confidence = requantize_row(builder, sums, constants.columns)
         if constants.addition is not None:
             addends = self._addends(m, builder.trunc(constants.last.flip, BYTE))
             steps, sum_confidence = added(builder, steps, addends, constants.addition)
@@ -268,11 +304,16 @@ class Epilogue:
         return [builder.load_from(at, self.sum_type, 4) for at in addresses]
 
     def _addends(self, m: Any, flip: Any) -> list[Any]:
-        """The addends of a row, as int8."""
+        """The addends of a row, from int8 to int32."""
         builder, args = self.builder, self.args
-        row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
-        flip = builder.splat(flip, self.lanes)
-        return [builder.xor(self._addend(row, j), flip) for j in range(self.vectors)]
+        address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
+        width = self.vectors * self.lanes
+        stored = self._load_partial(builder, address, args["columns"], width)
+        row = builder.sext(builder.xor(stored, builder.splat(flip, width)), vector(WORD, width))
+        return [
+            builder.pick(row, range(first, first + self.lanes))
+            for first in range(0, width, self.lanes)
+        ]
 
     def _is_added(self) -> Any:
         return self.builder.icmp_signed("!=", self.args["addend"], long(0))
@@ -289,6 +330,15 @@ class Epilogue:
                 for slot in row:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
+
+    def _store_rows(self, values: Sequence[Any]) -> None:
+        """Store the valid columns of the valid rows."""
+        with self.builder.if_else(self._is_whole()) as (then, otherwise):
+            with then:
+                self._store_whole(values)
+            with otherwise:
+                for m, value in enumerate(values):
+                    self._store_row(value, self._row_number(m))
 
     def _store_row(self, value: Any, row: Any) -> None:
         """Store the valid columns of a row."""

@@ -1,14 +1,18 @@
 """An ADD after a matrix product as LLVM code: see lowering/fused_add.py.
 
 Quantized sums are computed in float32; lanes in which rounding is ambiguous are recomputed in the
-integers of `add_quantized` in binary.py.
+integers of `add_quantized` in binary.py. Where instructions round as the reference, all sums are
+computed with them, and nothing is recomputed.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.requantization import minimum_confidence
+from nnapi_shim.drivers.cpu.codegen.requantization import (
+    HAS_ROUNDING_PRODUCTS,
+    minimum_confidence,
+)
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
@@ -19,6 +23,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     vector,
 )
+from nnapi_shim.drivers.cpu.lowering.fixed_point import SUM_SHIFT
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
 
@@ -31,18 +36,34 @@ def number_of_block(builder: Any, addition: Any, name: str, kind: Any) -> Any:
 
 
 class AdditionConstants:
-    """The block's constants in all lanes, for sums in float32.
+    """The block's constants in all lanes, for sums in float32 or in integers.
 
-    low, high: bounds of the product's results, as int32.
+    low, high: bounds of the product's results, as int32. product_zero: their zero point, where the
+    results are without it, else 0. zero_point: of the sums.
     """
 
-    def __init__(self, builder: Any, addition: Any, low: Any, high: Any, lanes: int) -> None:
+    def __init__(
+        self, builder: Any, addition: Any, low: Any, high: Any, product_zero: Any, lanes: int
+    ) -> None:
         def splat_constant(name: str, kind: Any) -> Any:
             return builder.splat(number_of_block(builder, addition, name, kind), lanes)
 
         self.own = low, high
         self.limits = [number_of_block(builder, addition, name, FLOAT) for name in ("low", "high")]
-        self.bounds = [builder.splat(bound, lanes) for bound in self.own]
+        self.zero_point = number_of_block(builder, addition, "zero_point", WORD)
+        ends = (builder.sub(bound, product_zero) for bound in self.own)
+        self.bounds = [builder.splat(bound, lanes) for bound in ends]
+        if HAS_ROUNDING_PRODUCTS:
+            own_zero = number_of_block(builder, addition, "own_zero", WORD)
+            self.zeros = [
+                builder.splat(builder.add(own_zero, product_zero), lanes),
+                splat_constant("other_zero", WORD),
+            ]
+            self.multipliers = [
+                [splat_constant(name + part, WORD) for part in ("mantissa", "exponent")]
+                for name in ("own_", "other_", "")
+            ]
+            return
         self.own_units = splat_constant("own_units", FLOAT)
         self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
@@ -53,18 +74,17 @@ class AdditionConstants:
 def added(
     builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: AdditionConstants
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of int8; and their
-    confidence: 0 in the lanes that need exact recomputation.
+    """The sums of vectors of the product's results, before their bounds, and of the other numbers;
+    and their confidence: 0 in the lanes that need exact recomputation; None: none does.
     """
     kind = rows[0].type
+    if HAS_ROUNDING_PRODUCTS:
+        return [_sum(builder, *both, constants) for both in zip(rows, others, strict=True)], None
     results: list[Any] = []
     confidence: Any = None
     for steps, other in zip(rows, others, strict=True):
         own = builder.clamp_integers(steps, *constants.bounds)
-        x, y = (
-            builder.sitofp(value, vector(FLOAT, kind.count))
-            for value in (own, builder.sext(other, kind))
-        )
+        x, y = (builder.sitofp(value, vector(FLOAT, kind.count)) for value in (own, other))
         units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
         units = ISA.multiply_add(builder, x, constants.own_units, units)
         fine = ISA.rounded(builder, units)
@@ -72,6 +92,18 @@ def added(
         confidence = minimum_confidence(builder, confidence, of_lanes)
         results.append(builder.ashr(fine, constants.bits))
     return results, confidence
+
+
+def _sum(builder: Any, steps: Any, other: Any, constants: AdditionConstants) -> Any:
+    """One vector of sums without their zero point, with the instructions of the roundings."""
+    own = builder.clamp_integers(steps, *constants.bounds)
+    shift = constant(own.type, SUM_SHIFT)
+    *inputs, of_sum = constants.multipliers
+    terms = []
+    for value, zero, multiplier in zip((own, other), constants.zeros, inputs, strict=True):
+        shifted = builder.shl(builder.add(value, zero), shift)
+        terms.append(ISA.requantized(builder, shifted, *multiplier))
+    return ISA.requantized(builder, builder.add(*terms), *of_sum)
 
 
 def added_exactly(

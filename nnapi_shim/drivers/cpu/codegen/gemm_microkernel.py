@@ -17,11 +17,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, long, vector
+from nnapi_shim.drivers.cpu.codegen.products import Products
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, WORD, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
@@ -48,7 +47,7 @@ are summed at once.
 """
 
 
-class _Tile(Epilogue):
+class _Tile(Products):
     """One micro-kernel being written."""
 
     def __init__(
@@ -110,20 +109,27 @@ class _Tile(Epilogue):
         weights = builder.variable(LONG, first_word)
         with builder.each(args["taps"]) as tap:
             rows = self._rows(tap)
-            at = builder.load(weights)
-            if self.in_blocks:
-                self._blocks(rows, at, row_bytes)
-            elif self.scheme.is_shifted:
-                self._shifted(tap, rows, first_word)
+            if self.tiling.words > 1 and not self.in_blocks:
+                self._row_vectors(rows, weights, row_bytes)
             else:
-                self._part(long(0), args["depth"], rows, at, row_bytes)
-            if self.scheme.has_terms:
-                self._further_terms(tap, rows, first_word, row_bytes)
-            size = builder.mul(args["depth"], long(row_bytes))
-            builder.store(builder.add(at, size), weights)
+                at = builder.load(weights)
+                self._tap(tap, rows, at, first_word, row_bytes)
+                size = builder.mul(args["depth"], long(row_bytes))
+                builder.store(builder.add(at, size), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
         self.store(totals)
         builder.ret_void()
+
+    def _tap(self, tap: Any, rows: Sequence[Any], at: Any, first_word: Any, row_bytes: int) -> None:
+        """All words of a tap; at: those of its weights."""
+        if self.in_blocks:
+            self._blocks(rows, at, row_bytes)
+        elif self.scheme.is_shifted:
+            self._shifted(tap, rows, first_word)
+        else:
+            self._part(long(0), self.args["depth"], rows, at, row_bytes)
+        if self.scheme.has_terms:
+            self._further_terms(tap, rows, first_word, row_bytes)
 
     def _rows(self, tap: Any) -> list[Any]:
         """Addresses of the input rows of a tap."""
@@ -215,71 +221,6 @@ class _Tile(Epilogue):
                         x = scheme.broadcast(builder, value, self.flip, self.lanes)
                         operands += [x, weights[n]]
                     builder.store(scheme.step(builder, builder.load(slot), *operands), slot)
-
-    def _weights(self, packed: Any) -> list[Any]:
-        """The packed words of all columns at an address."""
-        builder, scheme = self.builder, self.scheme
-        vector_bytes = self.lanes * scheme.word_bytes
-        weights = [
-            scheme.weights(builder, builder.add(packed, long(j * vector_bytes)), width)
-            for j, width in enumerate(self.widths)
-        ]
-        if scheme.is_scaled:
-            weights = [builder.fmul(*pair) for pair in zip(weights, self.scales, strict=True)]
-        return weights
-
-    def _vector_words(self, rows: Sequence[Any], offset: Any, packed: Any, row_bytes: int) -> None:
-        """As _word for all words of a vector of each row, which are multiplied lane by lane."""
-        builder, scheme, count = self.builder, self.scheme, self.tiling.words
-        kind = vector(WORD, count)
-        loaded = [builder.load_from(builder.add(row, offset), kind, 1) for row in rows]
-        words = [scheme.words(builder, value, self.flip) for value in loaded]
-        weights = []
-        for c in range(count):
-            weights.append(self._weights(builder.add(packed, long(c * row_bytes))))
-            for m in range(self.paired, self.rows):
-                for slot, w in zip(self.sums[c % self.chains][m], weights[c], strict=True):
-                    total = scheme.step_by_lane(builder, builder.load(slot), words[m], c, w)
-                    builder.store(total, slot)
-            if self.paired and c % 2:
-                self._block_products(words, c // 2, weights[c - 1 :])
-
-    def _block_products(self, words: Sequence[Any], half: int, weights: Sequence[Any]) -> None:
-        """Add the products of two words of the paired rows: of the first or second half of their
-        vectors. weights: of both words.
-
-        A block is two rows by two columns; both operands are its eight bytes of each.
-        """
-        builder, kind = self.builder, vector(BYTE, 16)
-        columns = []
-        for first, second in zip(*weights, strict=True):
-            for part in (0, 2):
-                order = [part, 4 + part, part + 1, 5 + part]
-                a, b = (builder.bitcast(value, vector(WORD, 4)) for value in (first, second))
-                columns.append(builder.bitcast(builder.pick_of_two(a, b, order), kind))
-        order = [2 * half, 2 * half + 1, 4 + 2 * half, 5 + 2 * half]
-        for m, slots in zip(range(0, self.paired, 2), self.blocks, strict=True):
-            rows = builder.bitcast(builder.pick_of_two(words[m], words[m + 1], order), kind)
-            for slot, column in zip(slots, columns, strict=True):
-                total = ISA.block_product(builder, builder.load(slot), rows, column)
-                builder.store(total, slot)
-
-    def _word(self, rows: Sequence[Any], offset: Any, packed: Any, chain: int) -> None:
-        """Add the products of the word at an offset of each row and the packed words."""
-        builder, scheme = self.builder, self.scheme
-        weights = self._weights(packed)
-        for m, row in enumerate(rows):
-            address = builder.add(row, offset)
-            xs = {}
-            for width in sorted(set(self.widths)):
-                value = builder.load_from(address, WORD, 1)
-                xs[width] = scheme.broadcast(builder, value, self.flip, width)
-                # The same address, which the compiler does not see: from a word that it has
-                # it makes the other vector by an instruction more, which takes longer.
-                address = builder.add(address, self.args["zero_point"])
-            for slot, width, w in zip(self.sums[chain][m], self.widths, weights, strict=True):
-                total = scheme.step(builder, builder.load(slot), xs[width], w)
-                builder.store(total, slot)
 
     def _further_terms(
         self, tap: Any, rows: Sequence[Any], first_word: Any, row_bytes: int

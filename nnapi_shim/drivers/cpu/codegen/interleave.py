@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     requantize,
+    shifted_left,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -217,45 +218,63 @@ class _Interleaver:
         return result
 
 
-def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
-    """The function that computes a block of outputs of every group."""
-    builder = Builder(fn.append_basic_block("entry"))
-    args = dict(zip(BLOCK_ARGUMENTS, fn.args[: len(BLOCK_ARGUMENTS)], strict=True))
-    scheme = quads8() if tiling.group == 4 else pairs16()
-    lanes, width = tiling.lanes, BLOCK_VECTORS * tiling.lanes
-    kind = vector(WORD, lanes)
-    operand = vector(BYTE, 4 * lanes) if tiling.group == 4 else vector(HALFWORD, 2 * lanes)
-    rounds = builder.udiv(args["groups"], long(together))
-    table = builder.add(args["panel"], long(4 * width))
-    low, high = fn.args[len(BLOCK_ARGUMENTS) :]
-    last = ByteOutput(args["zero_point"], low, high, args["output_flip"])
-    with builder.each(rounds, together) as group:
-        sums = []
-        for _ in range(together):
-            parts = [builder.add(args["panel"], long(4 * lanes * v)) for v in range(BLOCK_VECTORS)]
-            sums.append([builder.variable(kind, builder.load_from(at, kind, 4)) for at in parts])
+class _BlockWriter:
+    """Writes the function that computes a block of outputs of every group."""
+
+    def __init__(self, fn: Any, tiling: Tiling) -> None:
+        self.builder = Builder(fn.append_basic_block("entry"))
+        self.args = dict(zip(BLOCK_ARGUMENTS, fn.args[: len(BLOCK_ARGUMENTS)], strict=True))
+        low, high = fn.args[len(BLOCK_ARGUMENTS) :]
+        self.last = ByteOutput(self.args["zero_point"], low, high, self.args["output_flip"])
+        self.lanes, self.is_quad = tiling.lanes, tiling.group == 4
+        self.scheme = quads8() if self.is_quad else pairs16()
+
+    def write(self) -> None:
+        """The whole function: GROUPS_TOGETHER groups at a time, then the rest."""
+        builder, groups = self.builder, self.args["groups"]
+        rest = builder.and_(groups, long(GROUPS_TOGETHER - 1))
+        done = builder.sub(groups, rest)
+        with builder.each(builder.udiv(groups, long(GROUPS_TOGETHER)), GROUPS_TOGETHER) as group:
+            self.groups(group, GROUPS_TOGETHER)
+        with builder.each(rest) as number:
+            self.groups(builder.add(done, number), 1)
+        builder.ret_void()
+
+    def vectors(self, address: Any, kind: Any) -> list[Any]:
+        """The vectors of a block from an address on."""
+        builder, size = self.builder, 4 * self.lanes
+        addresses = [builder.add(address, long(size * v)) for v in range(BLOCK_VECTORS)]
+        return [builder.load_from(at, kind, 4) for at in addresses]
+
+    def groups(self, group: Any, count: int) -> None:
+        """The blocks of `count` groups."""
+        builder, args, lanes = self.builder, self.args, self.lanes
+        width, kind = BLOCK_VECTORS * lanes, vector(WORD, lanes)
+        operand = vector(BYTE, 4 * lanes) if self.is_quad else vector(HALFWORD, 2 * lanes)
+        bias = self.vectors(args["panel"], kind)
+        sums = [[builder.variable(kind, value) for value in bias] for _ in range(count)]
         interleaved = builder.add(args["interleaved"], builder.mul(group, args["interleaved_step"]))
         with builder.each(args["taps"]) as tap:
             address = builder.add(args["offsets"], builder.mul(tap, long(8)))
             words = builder.add(interleaved, builder.load_from(address, LONG, 8))
             panel = builder.add(args["weights"], builder.mul(tap, long(4 * width)))
-            vectors = [
-                scheme.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
+            weights = [
+                self.scheme.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
                 for v in range(BLOCK_VECTORS)
             ]
-            for number in range(together):
+            for number in range(count):
                 first = builder.add(words, builder.mul(args["interleaved_step"], long(number)))
-                for v, slot in enumerate(sums[number]):
-                    x = builder.load_from(builder.add(first, long(4 * lanes * v)), operand, 4)
-                    builder.store(scheme.step(builder, builder.load(slot), x, vectors[v]), slot)
+                inputs = self.vectors(first, operand)
+                for slot, x, w in zip(sums[number], inputs, weights, strict=True):
+                    builder.store(self.scheme.step(builder, builder.load(slot), x, w), slot)
+        table = builder.add(args["panel"], long(4 * width))
         columns = ColumnConstants(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
         output = builder.add(args["output"], builder.mul(group, args["output_step"]))
-        for number, slots in enumerate(sums):
-            totals = [builder.load(slot) for slot in slots]
-            steps = requantize(builder, [totals], columns, last)
+        totals = [[builder.load(slot) for slot in slots] for slots in sums]
+        for number, row in enumerate(shifted_left(builder, totals, columns)):
+            steps = requantize(builder, [row], columns, self.last)
             target = builder.add(output, builder.mul(args["output_step"], long(number)))
-            builder.store_to(to_bytes(builder, steps, last), target, 1)
-    builder.ret_void()
+            builder.store_to(to_bytes(builder, steps, self.last), target, 1)
 
 
 def interleaver(tiling: Tiling) -> Any:
@@ -278,20 +297,10 @@ def blocks(tiling: Tiling) -> Any:
 
     @emits(types.void(*words, *bounds))
     def run(builder: Any, *arguments: Any) -> None:
-        *words, low, high = arguments
-        args = dict(zip(BLOCK_ARGUMENTS, words, strict=True))
-        rest = builder.and_(args["groups"], long(GROUPS_TOGETHER - 1))
-        done = builder.sub(args["groups"], rest)
-        for together, first, count in ((GROUPS_TOGETHER, long(0), done), (1, done, rest)):
-            with builder.if_then(builder.icmp_signed(">", count, long(0))):
-                name = f"nnk_interleaved_{tiling.group}_{together}"
-                fn, is_new = builder.outlined(name, [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2)
-                if is_new:
-                    _write_blocks(fn, tiling, together)
-                part = dict(args, groups=count)
-                for name in ("interleaved", "output"):
-                    step = builder.mul(first, args[f"{name}_step"])
-                    part[name] = builder.add(args[name], step)
-                builder.call(fn, [*part.values(), low, high])
+        kinds = [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2
+        fn, is_new = builder.outlined(f"nnk_interleaved_{tiling.group}", kinds)
+        if is_new:
+            _BlockWriter(fn, tiling).write()
+        builder.call(fn, arguments)
 
     return run

@@ -12,9 +12,14 @@ results outside of int32, which round to -2^31 or 0. Of random sums, one in 2^13
 
 A table has for each of `width` columns, one array after the other: float32 scale, the rounding
 addends for sums from 0 on and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
+
+Where the instruction set has both roundings (`has_rounding_products`), all sums are requantized
+with them. The first arrays of a table are then int32: M, the exponent if it is above 0, and if it
+is below, else 0.
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -24,6 +29,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import bits64_of, f32, i32
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
+    HALFWORD,
     LONG,
     WORD,
     Builder,
@@ -34,6 +40,9 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BITS = 14
+HAS_ROUNDING_PRODUCTS = ISA.has_rounding_products
+IS_ZERO_ADDED_LAST = HAS_ROUNDING_PRODUCTS
+"""Whether `to_bytes` adds the zero point: to int16, twice as many at once."""
 WINDOW = 2
 """Steps above an integer that need exact recomputation: a power of 2."""
 LIMIT = 512
@@ -62,13 +71,18 @@ def write_column(table, width, column, multiplier, zero_point):
     """The entries of one column; zero_point: of the output, as of an int8."""
     mantissa, exponent = decomposed(multiplier)
     floats, words = f32(table), i32(table)
+    words[3 * width + column] = mantissa
+    words[4 * width + column] = exponent
+    if HAS_ROUNDING_PRODUCTS:
+        words[column] = mantissa
+        words[width + column] = max(exponent, 0)
+        words[2 * width + column] = min(exponent, 0)
+        return
     floats[column] = mantissa * 2.0 ** (exponent - 31 + BITS)
     middle = (zero_point + 0.5) * 2.0**BITS + 0.5
     away = 2.0 ** (BITS - 1 + exponent) if exponent < 0 else 0.0
     floats[width + column] = middle + away
     floats[2 * width + column] = middle - away
-    words[3 * width + column] = mantissa
-    words[4 * width + column] = exponent
 
 
 # As LLVM code
@@ -86,8 +100,8 @@ class ColumnConstants:
 
         arrays = [entries(number) for number in range(3)]
         self.exact = [entries(number) for number in (3, 4)]
-        kind = vector(FLOAT, lanes)
-        self.approximate = [
+        kind = vector(WORD if HAS_ROUNDING_PRODUCTS else FLOAT, lanes)
+        self.constants = [
             [builder.load_from(builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
             for n in range(count)
         ]
@@ -105,18 +119,44 @@ class ByteOutput(NamedTuple):
     flip: Any
 
 
-def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) -> tuple[Any, Any]:
-    """Requantize vectors of int32 sums in float32: (steps of the output plus its zero point, the
-    lane-wise minimum of the confidence). A confidence of 0 means that the lane needs exact
-    recomputation.
+def shifted_left(
+    builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants
+) -> Sequence[Sequence[Any]]:
+    """Rows of int32 sums, shifted where the multiplier of their column is 1 or more."""
+    if not HAS_ROUNDING_PRODUCTS:
+        return rows
+    shifts = [left for _, left, _ in columns.constants]
+    kind = shifts[0].type
+    name = f"llvm.vector.reduce.or.v{kind.count}i32"
+    any_shift = builder.call_by_name(name, WORD, reduce(builder.or_, shifts))
+    slots = [[builder.variable(kind, total) for total in sums] for sums in rows]
+    with builder.if_then(builder.icmp_signed("!=", any_shift, WORD(0)), likely=False):
+        for row in slots:
+            for slot, shift in zip(row, shifts, strict=True):
+                builder.store(ISA.shifted_left(builder, builder.load(slot), shift), slot)
+    return [[builder.load(slot) for slot in row] for row in slots]
+
+
+def requantize_row(
+    builder: Any, sums: Sequence[Any], columns: ColumnConstants
+) -> tuple[list[Any], Any]:
+    """Requantize vectors of int32 sums, `shifted_left`: (steps of the output, the lane-wise minimum
+    of the confidence). A confidence of 0 means that the lane needs exact recomputation; None: no
+    lane does. The zero point is added already, unless IS_ZERO_ADDED_LAST.
     """
     kind = sums[0].type
+    if HAS_ROUNDING_PRODUCTS:
+        pairs = zip(sums, columns.constants, strict=True)
+        return [
+            ISA.requantized(builder, total, mantissa, right)
+            for total, (mantissa, _, right) in pairs
+        ], None
     zero, bits, confidence_mask = (
         constant(kind, value) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
     results: list[Any] = []
     confidence: Any = None
-    for total, (scale, positive, negative) in zip(sums, columns.approximate, strict=True):
+    for total, (scale, positive, negative) in zip(sums, columns.constants, strict=True):
         is_negative = builder.icmp_signed("<", total, zero)
         addend = builder.select(is_negative, negative, positive)
         value = builder.sitofp(total, addend.type)
@@ -127,12 +167,12 @@ def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) 
 
 
 def minimum_confidence(builder: Any, confidence: Any, other: Any) -> Any:
-    """The lane-wise minimum; `confidence` may be None.
+    """The lane-wise minimum; each may be None.
 
     Minimums take less time than comparisons, whose results of one bit per lane need mask registers.
     """
-    if confidence is None:
-        return other
+    if confidence is None or other is None:
+        return other if confidence is None else confidence
     return builder.select(builder.icmp_unsigned("<", confidence, other), confidence, other)
 
 
@@ -154,16 +194,18 @@ def requantize_exact(
 def requantize(
     builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants, last: ByteOutput
 ) -> list[Any]:
-    """Rows of int32 sums as steps of the output plus its zero point, one vector after the other: in
-    float32, and all of them exactly if one lane needs it.
+    """Rows of int32 sums, `shifted_left`, as steps of the output, one vector after the other, as
+    requantize_row has them; all of them are recomputed exactly if one lane needs it.
     """
     kind = rows[0][0].type
     results: list[Any] = []
     confidence: Any = None
     for sums in rows:
-        steps, row_confidence = requantize_f32(builder, sums, columns)
+        steps, row_confidence = requantize_row(builder, sums, columns)
         results += [builder.variable(kind, value) for value in steps]
         confidence = minimum_confidence(builder, confidence, row_confidence)
+    if confidence is None:
+        return [builder.load(slot) for slot in results]
     with builder.if_then(needs_exact(builder, confidence), likely=False):
         size, count = 4 * kind.count, len(rows[0])
         scratch = builder.ptrtoint(builder.variable(ir.ArrayType(kind, len(results))), LONG)
@@ -231,12 +273,21 @@ def _multiply_exact(builder: Any, total: Any, mantissa: Any, exponent: Any) -> A
     return builder.ashr(product, builder.add(bits, one))
 
 
-def to_bytes(builder: Any, vectors: Sequence[Any], last: ByteOutput) -> Any:
-    """Vectors of steps plus zero point, concatenated to one vector of bytes."""
+def to_bytes(
+    builder: Any,
+    vectors: Sequence[Any],
+    last: ByteOutput,
+) -> Any:
+    """Vectors of steps, concatenated to one vector of bytes."""
     lanes = vectors[0].type.count
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
-    [(result, order)] = _narrow_pairs(builder, _narrow_pairs(builder, groups))
+    groups = _narrow_pairs(builder, groups)
+    if IS_ZERO_ADDED_LAST:
+        kind = groups[0][0].type
+        zero_point = builder.splat(builder.trunc(last.zero_point, HALFWORD), kind.count)
+        groups = [(builder.call_same("llvm.sadd.sat", x, zero_point), at) for x, at in groups]
+    [(result, order)] = _narrow_pairs(builder, groups)
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
         builder.splat(builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)

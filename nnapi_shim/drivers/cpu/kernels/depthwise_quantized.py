@@ -19,6 +19,8 @@ GROUP, LANES = TILING.group, TILING.lanes
 WIDTH = BLOCK_VECTORS * TILING.lanes
 HEAD_BYTES = QUANTIZED_HEAD_BYTES * WIDTH
 """In front of a panel's weights: biases, and the table."""
+CACHED = 16 << 10
+"""Bytes of an image that need no prefetch: the step before has just written them."""
 SEGMENTS = 64
 """Number of segments, of some thousand words each, between two looks at the clock."""
 interleave, run_blocks = interleaver(TILING), blocks(TILING)
@@ -130,10 +132,11 @@ def depthwise_interleaved(a, tile, deadline):
                 return DEADLINE
             w = min(segment, a.out_width - a.segment)
             column = w * a.stride_width - a.pad_left
-            # The hardware prefetcher follows none of the several rows that are read in pieces:
-            # prefetch the first elements of the next rows.
-            below = first_row + height * a.dilation_height * row_bytes + column * channels
-            prefetch_rows(below, a.stride_height * together, row_bytes, a.columns * channels)
+            if a.in_height * row_bytes > CACHED:
+                # The hardware prefetcher follows none of the several rows that are read in pieces:
+                # prefetch the first elements of the next rows.
+                below = first_row + height * a.dilation_height * row_bytes + column * channels
+                prefetch_rows(below, a.stride_height * together, row_bytes, a.columns * channels)
             panel = a.panels
             for slab_start in range(0, channels, slab):
                 channel = min(slab_start, channels - slab)

@@ -17,6 +17,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     requantize,
+    shifted_left,
     to_bytes,
     write_column,
 )
@@ -92,7 +93,8 @@ def transform_output(
         values = output_transform(builder.add, builder.sub, points)
         rows = [[builder.add(builder.ashr(y, two), bias)] for y in values]
         constants = ColumnConstants(builder, table, width, column, 1, LANES)
-        value = to_bytes(builder, requantize(builder, rows, constants, last), last)
+        steps = requantize(builder, shifted_left(builder, rows, constants), constants, last)
+        value = to_bytes(builder, steps, last)
         for n, output in enumerate(outputs):
             part = builder.pick(value, range(n * LANES, (n + 1) * LANES))
             builder.store_to(part, builder.add(output, column), 1)

@@ -14,6 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
     SHORT,
     SUM_BITS,
+    SUM_SHIFT,
     decomposed,
     halves,
     rounding,
@@ -46,9 +47,6 @@ LARGEST_REQUANTIZED = record(
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
 """signed: XOR mask that converts a stored byte to unsigned; zero0 and zero1 are unsigned, too."""
-
-SUM_SHIFT = 20
-"""Left shift of quantized numbers before they are scaled and added."""
 
 
 def lower_add(op: BoundOperation) -> list[Step]:

@@ -47,9 +47,10 @@ BLOCK_VECTORS = 4
 INTERLEAVED_WORDS = 4096
 """Words of an interleaved segment, at most; they are on the stack."""
 MAX_JOINED = 8
-PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
-"""Estimated cycles: to interleave a piece, to start a block, for a tap of it, and to requantize its
-sums."""
+SLAB, PIECE, CALL, TAP, FINISHED = 150, 20, 30, 6, 35
+"""Estimated cycles: to start a slab of a segment, to interleave a piece, to start a block, for a
+tap of it, and to requantize its sums.
+"""
 
 
 class Blocks(NamedTuple):
@@ -105,7 +106,7 @@ def blocks(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> Blocks
             interleave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
             groups = -(-segment // joined)
             sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
-            cost = -(-channels // slab) * -(-outputs // segment) * (interleave + sums)
+            cost = -(-channels // slab) * -(-outputs // segment) * (SLAB + interleave + sums)
             best = min(best, (cost, Blocks(slab, joined, segment, plane, planes)))
     return best[1]
 

@@ -26,6 +26,8 @@ SHORT = {"high": INT64, "low": INT64, "shift": INT64, **ROUNDING}
 """A multiplier of numbers of 16 bits and a sign; see `scaled_short` in the kernels."""
 
 SHORT_BITS = 16
+SUM_SHIFT = 20
+"""Left shift of quantized numbers before they are scaled and added."""
 SUM_BITS = 28
 """Bits of the sums of ADD and of their terms."""
 

@@ -21,6 +21,7 @@ class Neon(Portable):
     """Vectors of 128 bits, in 32 registers."""
 
     lookup_bytes = 16
+    has_rounding_products = True
 
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """SMULL, SMULL2, and ADDP, which adds neighbours."""
@@ -52,6 +53,29 @@ class Neon(Portable):
         lanes = value.type.count
         name = f"llvm.aarch64.neon.fcvtns.v{lanes}i32.v{lanes}f32"
         return builder.call_by_name(name, vector(WORD, lanes), value)
+
+    def shifted_left(self, builder: Any, value: Any, count: Any) -> Any:
+        """SQSHL."""
+        return self._call("sqshl", builder, value, count)
+
+    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
+        """SQRDMULH, which is SRDHM, and SRSHL, which rounds halves up. RDPOT rounds negative halves
+        down: what is negative, and shifted, is less by 1 before.
+        """
+        high = self._call("sqrdmulh", builder, total, mantissa)
+        borrow = builder.ashr(builder.and_(high, right), constant(total.type, 31))
+        return self._call("srshl", builder, builder.add(high, borrow), right)
+
+    def _call(self, instruction: str, builder: Any, *operands: Any) -> Any:
+        """An instruction for vectors of int32."""
+        kind = operands[0].type
+        name = f"llvm.aarch64.neon.{instruction}.v{kind.count}i32"
+        return builder.call_by_name(name, kind, *operands)
+
+    def clamp(self, builder: Any, value: Any, low: Any, high: Any) -> Any:
+        """FMIN keeps NaN; not FMAX, of which -0 and 0 is 0."""
+        value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
+        return builder.call_same("llvm.minimum", value, high)
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """SQXTN and SQXTN2."""

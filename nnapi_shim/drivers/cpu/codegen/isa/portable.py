@@ -28,6 +28,9 @@ class Portable:
     has_block_products = False
     """Whether there is `block_product`."""
 
+    has_rounding_products = False
+    """Whether there are `shifted_left` and `requantized`."""
+
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
 
@@ -98,6 +101,14 @@ class Portable:
         name = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32"
         return builder.call_by_name(name, vector(WORD, lanes), whole)
 
+    def shifted_left(self, builder: Any, value: Any, count: Any) -> Any:
+        """Value << count on vectors of int32; what does not fit becomes the nearest int32."""
+        raise NotImplementedError
+
+    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
+        """RDPOT(SRDHM(total, mantissa), -right) (semantics.md 5.3) on vectors of int32."""
+        raise NotImplementedError
+
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """The elements of two vectors, saturated to half their size, as one vector.
 
@@ -113,6 +124,10 @@ class Portable:
     def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
         """Numbers of the elements of `narrowed`; a, b: those of the elements of its operands."""
         return [*a, *b]
+
+    def clamp(self, builder: Any, value: Any, low: Any, high: Any) -> Any:
+        """min(max(value, low), high) on vectors of floats; NaN stays NaN, and -0 where low is 0."""
+        return builder.clamp(value, low, high)
 
     def can_scale(self, kind: Any) -> bool:
         """Whether `scaled` takes this type."""
