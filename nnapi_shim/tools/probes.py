@@ -143,7 +143,8 @@ def _movement(make: Maker, x: Operand, number: int) -> Operand:
 
 
 def _resizing(make: Maker, x: Operand, number: int) -> Operand:
-    height, width = (2 * size for size in x.dimensions[1:3])
+    # No whole factor, which some devices have faster code for.
+    height, width = (2 * size - 1 for size in x.dimensions[1:3])
     return _free(make, "RESIZE_BILINEAR", [x, width, height])
 
 

@@ -171,15 +171,23 @@ def test_an_old_device_hands_nothing_on_whose_dimensions_it_cannot_tell():
     assert names(partitioned(model, [old, PartialDevice("rest")], FAST)) == [("rest", [0, 1])]
 
 
-@pytest.mark.parametrize("type", [OperationType.IF, OperationType.WHILE])
-def test_control_flow_takes_what_is_in_it(type):
+@pytest.mark.parametrize(
+    ("type", "bytes"),
+    [
+        # The mean of both branches, of which one runs: 16, and 16 + 24.
+        (OperationType.IF, 28),
+        # The condition, 8 + 1, and the body, 16.
+        (OperationType.WHILE, 25),
+    ],
+)
+def test_control_flow_takes_what_is_in_it(type, bytes):
     from tests.runtime.test_partitioning import control_flow
 
     keep(measured("one", 1), measured("other", 2))
     devices = [PartialDevice("one", figures=(0.5, 0.5)), PartialDevice("other")]
     answers = Answers(control_flow(type), devices, FAST)
     (first,), (second,) = answers.measured().costs.operations
-    assert first == pytest.approx(2 * second) and second > 0
+    assert (first, second) == pytest.approx((1e-9 * bytes, 1e-9 * bytes / 2))
 
 
 # When figures decide
@@ -191,9 +199,11 @@ def test_figures_decide_about_power_and_where_the_setting_is_off(monkeypatch):
     model = chain("ADD MUL", (100_000,))
     assert names(partitioned(model, devices, LOW_POWER)) == [("one", [0, 1])]
     assert names(partitioned(model, devices, Preference.SUSTAINED_SPEED)) == [("other", [0, 1])]
-    monkeypatch.setenv("NNAPI_SHIM_CALIBRATION", "off")
-    for find in (partitioned, whole):
-        assert names(find(model, devices, FAST)) == [("one", [0, 1])]
+    for name, value in (("CALIBRATION", "off"), ("PROFILE", "android-15")):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"NNAPI_SHIM_{name}", value)
+            for find in (partitioned, whole):
+                assert names(find(model, devices, FAST)) == [("one", [0, 1])]
 
 
 def test_figures_decide_if_no_device_of_others_was_measured():
