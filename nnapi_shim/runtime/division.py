@@ -22,7 +22,7 @@ from nnapi_shim.runtime.step_order import in_steps
 NOISE = 0.15
 """Share of the time by which a division with more steps has to be better: estimates are rough."""
 
-_MOST_OPERATIONS = 20_000
+_MOST_OPERATIONS = 6_000
 """Operations of all divisions that are looked at while steps are moved."""
 
 
