@@ -97,7 +97,7 @@ LOOPS = (
     Loop("depthwise 3x3", "neon", "depthwise", "nnk_depthwise_f32_4_7_3_1_0_0", "fmla", 4, False),
     Loop("depthwise 5x5", "neon", "depthwise", "nnk_depthwise_f32_4_7_5_1_0_0", "fmla", 4, False),
     Loop(
-        *("depthwise int8", "dotprod", "depthwise_quantized", "nnk_interleaved_4_4", "sdot"),
+        *("depthwise int8", "dotprod", "depthwise_quantized", "nnk_interleaved_4", "sdot"),
         *(16, False),
     ),
     Loop("float32 6x16", "v3", "gemm", "nnk_tile_f32_6x2x8_adding", "vfmadd231ps", 8),
@@ -106,14 +106,14 @@ LOOPS = (
     Loop("int8 4x16, few rows", "v3vnni", "gemm", "nnk_tile_u8s8_4x2x8", "vpdpbusd", 32, False),
     Loop("int8, one row", "v3vnni", "gemm", "nnk_tile_u8s8_1x2x8", "vpdpbusd", 32, False),
     Loop(
-        *("depthwise int8", "v3vnni", "depthwise_quantized", "nnk_interleaved_4_2", "vpdpbusd"),
+        *("depthwise int8", "v3vnni", "depthwise_quantized", "nnk_interleaved_4", "vpdpbusd"),
         *(32, False),
     ),
     Loop("float32 6x64", "v4", "gemm", "nnk_tile_f32_6x4x16_adding", "vfmadd231ps", 16),
     Loop("int8 6x64", "v4", "gemm", "nnk_tile_u8s8_6x4x16_adding", "vpdpbusd", 64),
     Loop("int8 7x32", "v4", "gemm", "nnk_tile_u8s8_7x2x16_adding", "vpdpbusd", 64),
     Loop(
-        *("depthwise int8", "v4", "depthwise_quantized", "nnk_interleaved_4_4", "vpdpbusd"),
+        *("depthwise int8", "v4", "depthwise_quantized", "nnk_interleaved_4", "vpdpbusd"),
         *(64, False),
     ),
 )
