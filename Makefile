@@ -148,8 +148,8 @@ release-check: all $(VENV)/ready-dev ## checks and rehearses all that a release 
 	@$(PY) -m install release-check --out build/release $(if $(RELEASE),--final)
 
 # All packages from nothing, twice, in two folders: some ten minutes. They have to be the same bits.
-reproducible: all $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit
-	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
+reproducible: library $(VENV)/ready-dev ## builds all packages twice and compares them bit for bit
+	FROM_NOTHING=1 ARCH=$(ARCH) $(PY) -m pytest -s tests/install/test_twice.py
 
 tiny: library best-kernels companion c_examples $(VENV)/ready-test ## the most important tests, in one minute
 	$(PY) -m pytest tests/test_tiny.py

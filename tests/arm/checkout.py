@@ -27,7 +27,7 @@ PROJECT = "/project"
 MADE = BUILD / "checkout"
 """What is build/ in the root."""
 VENV = "venv"
-PACKAGES = ("pytest", "numpy", "cffi", "pycparser")
+PACKAGES = ("pytest", "numpy", "cffi", "pycparser", "typer")
 START_UP = (
     "test_startup.py test_threads.py test_mixed.py test_every_function.py "
     "test_constants_in_place.py test_hardware_buffer.py hostile"
@@ -79,6 +79,12 @@ def check_models(root: Path, tier: str, quick: bool, jobs: int) -> bool:
     seeds = "0:40" if quick else "0:600"
     words = ["-m", "tests.random_models", "--seeds", seeds, "--jobs", str(jobs)]
     return succeeds(inside(root, tier, words))
+
+
+def check_sanitizers(root: Path, tier: str, quick: bool) -> bool:
+    """Whether AddressSanitizer finds nothing in the C programs of `make check-native`."""
+    rounds = "1" if quick else "5"
+    return succeeds(inside(root, tier, ["tests/memory/run_sanitized.py", rounds]))
 
 
 def check_native(root: Path, tier: str, quick: bool) -> bool:

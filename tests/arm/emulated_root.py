@@ -14,7 +14,7 @@ PYTHON = "3.11"
 SUITE = "bookworm"
 PACKAGES = (
     "base-files bash coreutils dash findutils grep sed libc-bin util-linux mount make python3 "
-    "libpython3.11 libpython3.11-dev libstdc++6"
+    "libpython3.11 libpython3.11-dev libstdc++6 libasan8 libubsan1 libtsan2"
 )
 USERS = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
 TRIPLET = "aarch64-linux-gnu"

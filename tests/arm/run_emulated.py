@@ -13,6 +13,8 @@ vectors: the conformance vectors, and exact results of quantized operations.
 native: the tests of start-up, forks, threads and hostile programs, on one tier.
 folders: a folder of cached models that this machine and the emulated one use in turns; captures of
     one are repeated on the other. On one tier, with the library that `make` has built here.
+sanitizers: the C programs of `make check-native` with AddressSanitizer, on one tier.
+packages: the Debian packages and the tarball are made and installed; a C and a Python program.
 
 --quick takes a few vectors and models. It needs root rights (chroot, mount), binfmt_misc, and the
 packages that a message names.
@@ -25,7 +27,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.arm import checkout, folders
+from tests.arm import checkout, folders, packages
 from tests.arm.emulated_root import BUILD, PROCESSORS, ROOT, SITE, enter, output, ready_root, run
 
 CONFORMANCE = ROOT.parent / "shared" / "conformance"
@@ -49,9 +51,11 @@ ON_EACH_TIER = ("examples", "models", "vectors")
 ON_ONE_TIER = {
     "native": checkout.check_native,
     "folders": folders.check,
+    "sanitizers": checkout.check_sanitizers,
+    "packages": packages.check,
 }
 PARTS = (*ON_EACH_TIER, *ON_ONE_TIER)
-IN_CHECKOUT = {"models", "native"}
+IN_CHECKOUT = {"models", "native", "sanitizers"}
 THE_TIER = "dotprod"
 """Of the parts that run on one."""
 

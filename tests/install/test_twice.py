@@ -2,7 +2,8 @@
 
 What they depend on is the state of the sources, the versions that requirements/ pins, the Python
 that builds, and SOURCE_DATE_EPOCH. With FROM_NOTHING=1 (`make reproducible`) kernels are compiled
-twice as well; else both builds take the objects of this checkout.
+twice as well; else both builds take the objects of this checkout. ARCH=aarch64 makes the packages
+of another architecture.
 """
 
 import os
@@ -27,6 +28,12 @@ WAYS = (
 )
 
 
+def other_architecture() -> str:
+    """That in ARCH, if it is not this machine's; its objects have a folder of their own."""
+    machine = os.environ.get("ARCH", "")
+    return "" if machine == os.uname().machine else machine
+
+
 def made(checkout: Path, umask: int, environment: dict[str, str]) -> Path:
     """Copies what git knows of this checkout, makes all packages there; gives their folder."""
     names = finished("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
@@ -35,7 +42,8 @@ def made(checkout: Path, umask: int, environment: dict[str, str]) -> Path:
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, checkout / name)
     if not os.environ.get("FROM_NOTHING"):
-        shutil.copytree(ROOT / "build" / "kernels", checkout / "build" / "kernels")
+        objects = Path("build", other_architecture(), "kernels")
+        shutil.copytree(ROOT / objects, checkout / objects)
     environment = {**os.environ, **environment, "PYTHONPATH": str(checkout)}
     environment.pop("SOURCE_DATE_EPOCH", None)
     for command in ("dist", "deb"):

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import build_ffi  # noqa: E402
+from tests.emulation import reason_in_emulator  # noqa: E402
 from tests.memory.sanitizing import (  # noqa: E402
     ADDRESS,
     DEVICES,
@@ -61,8 +62,9 @@ def runs_well(sanitizer: Sanitizer, rounds: int) -> bool:
     forks_fail = reason_to_leave_out_forks(sanitizer)
     count = failed = 0
     for program in [*every_function, *pool_programs(), *library_programs(), *companion_programs()]:
-        if program.forks and forks_fail:
-            print(f"{sanitizer.name}, {program.title}: left out: {forks_fail}", flush=True)
+        reason = (forks_fail if program.forks else "") or reason_in_emulator(program.unemulated)
+        if reason:
+            print(f"{sanitizer.name}, {program.title}: left out: {reason}", flush=True)
             continue
         count += 1
         if actual := built.run(program):
