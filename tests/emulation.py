@@ -12,6 +12,7 @@ KEPT = ("QEMU_CPU",)
 
 NO_FILTERS = "refuses filters of system calls (seccomp)"
 NO_LIMIT_OF_ADDRESSES = "ignores the limit of a program's addresses (RLIMIT_AS)"
+NO_THREAD_SANITIZER = "lets ThreadSanitizer start programs anew, often for ever"
 NO_SET_GROUP_ID = "runs programs with the rights of whoever starts them"
 
 

@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.emulation import NO_FILTERS, bare_environment, is_emulated
+from tests.emulation import (
+    NO_FILTERS,
+    NO_THREAD_SANITIZER,
+    bare_environment,
+    is_emulated,
+    reason_in_emulator,
+)
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,6 +224,8 @@ def reason_to_leave_out_forks(sanitizer: Sanitizer) -> str:
 
 def reason_it_does_not_work(sanitizer: Sanitizer) -> str:
     """Why programs cannot be made or run with a sanitizer here; "" if they can."""
+    if sanitizer is THREAD and (reason := reason_in_emulator(NO_THREAD_SANITIZER)):
+        return reason
     with tempfile.TemporaryDirectory() as name:
         source, program = Path(name) / "program.c", Path(name) / "program"
         source.write_text("int main(void) { return 0; }\n")
@@ -234,7 +242,7 @@ def reason_it_does_not_work(sanitizer: Sanitizer) -> str:
                     check=False,
                     timeout=DOES_NOTHING_S,
                 )
-            except subprocess.TimeoutExpired:  # QEMU: ThreadSanitizer starts itself again and again
+            except subprocess.TimeoutExpired:
                 return f"-fsanitize={sanitizer.name}: a program that does nothing does not end"
             if done.returncode != 0:
                 return f"-fsanitize={sanitizer.name}: {done.stderr.strip() or done.returncode}"
