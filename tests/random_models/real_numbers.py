@@ -38,10 +38,10 @@ LEFT_OUT = {
 }
 """Operations of which a quantized result does not stand for the real one, and why."""
 
-
 COARSE = 8.0
-"""From this scale of their input on, TANH and LOGISTIC give the lowest and the highest result alone:
-the radius within which the reference computes is 0, so 0 gives the lowest (semantics.md 5.7).
+"""From this scale of their input on, TANH and LOGISTIC give nothing but the lowest and the highest
+result: the radius within which the reference computes is 0, so 0 gives the lowest (semantics.md
+5.7).
 """
 
 
