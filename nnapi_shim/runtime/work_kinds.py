@@ -173,8 +173,9 @@ class _Sized:
     def of(self, role: str) -> Dimensions:
         """Dimensions of the operand with this role; () if it is omitted."""
         index = self.named.get(role)
-        is_omitted = index is None or self._graph.operands[index].lifetime is L.NO_VALUE
-        return () if is_omitted else self.dimensions(index)  # type: ignore[arg-type]
+        if index is None or self._graph.operands[index].lifetime is L.NO_VALUE:
+            return ()
+        return self.dimensions(index)
 
     def size(self, role: str) -> int:
         """Elements of the operand with this role; 0 if it is omitted."""
