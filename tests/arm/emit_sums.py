@@ -1,0 +1,131 @@
+"""Writes an object file of epilogues with an ADD of bytes, for tier neon: as they are, and with
+mistakes.
+
+    NNAPI_SHIM_BUILD_TIER=neon NNAPI_SHIM_BUILD_MACHINE=aarch64 python -m tests.arm.emit_sums FILE
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add
+from nnapi_shim.drivers.cpu.codegen.fused_add import AdditionConstants
+from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import ADDEND_ARGUMENTS, ARGUMENTS
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    FLOAT,
+    LONG,
+    VOID,
+    Builder,
+    constant,
+    long,
+)
+from nnapi_shim.drivers.cpu.toolchain.target import target
+from tests.arm.test_requantization import TRIPLE, WithoutBorrow
+
+NAMES = ARGUMENTS + ADDEND_ARGUMENTS
+WIDE = 2**20
+"""Beyond all results within bounds, and small enough for a shift by 11."""
+
+
+class WithoutRounding(type(ISA)):  # type: ignore[misc]
+    """Bits are shifted out."""
+
+    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
+        high = self._call("sqrdmulh", builder, total, mantissa)
+        return self._call("sshl", builder, high, right)
+
+
+def constants(change: Callable[[Builder, AdditionConstants, Any], None]) -> Any:
+    """A patch that changes the constants in registers; product_zero is its last argument."""
+
+    class Changed(AdditionConstants):
+        def __init__(self, builder: Builder, *args: Any) -> None:
+            super().__init__(builder, *args)
+            change(builder, self, args[3])
+
+    return patch.object(epilogue, "AdditionConstants", Changed)
+
+
+def without_bounds(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.bounds = [constant(own.bounds[0].type, bound) for bound in (-WIDE, WIDE)]
+
+
+def without_product_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.zeros[0] = builder.sub(own.zeros[0], builder.splat(zero, ISA.tier.tiling.lanes))
+
+
+def without_other_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.zeros[1] = constant(own.zeros[1].type, 0)
+
+
+def bounds_of_the_product(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.limits = [builder.sitofp(bound, FLOAT) for bound in own.own]
+
+
+def exchanged(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.multipliers[:2] = reversed(own.multipliers[:2])
+
+
+def halved(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.multipliers[2][1] = builder.sub(own.multipliers[2][1], constant(own.zeros[0].type, 1))
+
+
+MISTAKES = {
+    "shift": patch.object(fused_add, "SUM_SHIFT", fused_add.SUM_SHIFT - 1),
+    "borrow": patch.object(fused_add, "ISA", WithoutBorrow(target())),
+    "rounding": patch.object(fused_add, "ISA", WithoutRounding(target())),
+    "bounds": constants(without_bounds),
+    "limits": constants(bounds_of_the_product),
+    "product_zero": constants(without_product_zero),
+    "other_zero": constants(without_other_zero),
+    "exchanged": constants(exchanged),
+    "exponent": constants(halved),
+}
+
+
+class Sums(epilogue.Epilogue):
+    """The epilogue of sums in memory: int32[rows, columns], where a micro-kernel has its table."""
+
+    def write(self) -> None:
+        builder, size = self.builder, 4 * self.lanes
+        addresses = [
+            [builder.add(self.args["table"], long(size * (m * self.vectors + j))) for j in (0, 1)]
+            for m in range(self.rows)
+        ]
+        self.store([[builder.load_from(at, self.sum_type, 4) for at in row] for row in addresses])
+        builder.ret_void()
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    """As it is."""
+    yield
+
+
+def main(path: Path) -> None:
+    """Emit everything."""
+    module = ir.Module("sums")
+    module.triple = TRIPLE
+    kind = ir.FunctionType(VOID, [LONG] * len(NAMES) + [FLOAT] * 2)
+    for name, change in {"correct": nothing(), **MISTAKES}.items():
+        with change:
+            function = ir.Function(module, kind, f"sums_{name}")
+            Sums(function, NAMES, TILING, pairs16(), TILING.rows, TILING.vectors, adds=True).write()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+        features=target().features, reloc="pic"
+    )
+    path.write_bytes(machine.emit_object(llvm.parse_assembly(str(module))))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
