@@ -105,6 +105,8 @@ IMPORT_BY_NAME = {
     TOOLCHAIN + "workers.py": "the module that a worker runs",
     "drivers/engine_devices.py": "engines, whose packages may be missing",
     "drivers/entry_point.py": "devices of installed packages; the group of entry points",
+    "drivers/isolated/boot.py": "what answers in the process",
+    "drivers/isolated/start.py": "what answers in the process of a device",
     "drivers/manifest.py": "devices of other people, whose manifests name them",
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
     "formats/save.py": "a table of formats: each needs packages of its own",
@@ -174,7 +176,13 @@ def names_of_the_package() -> Iterator[str]:
                         yield module.at(node, f"imports {alias.name} of the package")
 
 
-REGISTRIES = ("drivers/observing", "drivers/steppable", "drivers/time_limit")
+REGISTRIES = (
+    "drivers/isolated/messages",
+    "drivers/isolated/start",
+    "drivers/observing",
+    "drivers/steppable",
+    "drivers/time_limit",
+)
 """Modules that devices may import, and that know none of them."""
 
 

@@ -91,7 +91,14 @@ def chosen(names: str) -> list[str]:
 
 def missing_packages(engine: str) -> list[str]:
     """The packages that an engine needs and that are not installed."""
-    return [name for name in (PACKAGES[engine].module, "numpy", "onnx") if find_spec(name) is None]
+    return [name for name in (*PACKAGES[engine].modules, "numpy", "onnx") if _is_missing(name)]
+
+
+def _is_missing(module: str) -> bool:
+    try:
+        return find_spec(module) is None
+    except ModuleNotFoundError:  # of the package that it is in
+        return True
 
 
 def loaded_engine(name: str) -> Any:

@@ -30,6 +30,7 @@ EXTRAS = {
     "explorer": ("ai-edge-model-explorer",),
     "openvino": ("openvino", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
+    "iree": ("iree-base-compiler", "iree-base-runtime", "onnx"),
 }
 """Extra of nnapi_shim -> the packages that it installs."""
 

@@ -9,17 +9,18 @@ from nnapi_shim.hints import NamedTuple
 
 
 class Package(NamedTuple):
-    """An engine's package: the name to import, its name on package indexes, and the extra of
+    """An engine's package: the modules to import, its name on package indexes, and the extra of
     nnapi_shim that installs it.
     """
 
-    module: str
+    modules: tuple[str, ...]
     package: str
     extra: str
 
 
 PACKAGES = {
-    "openvino": Package("openvino", "openvino", "openvino"),
-    "onnxruntime": Package("onnxruntime", "onnxruntime", "onnxruntime"),
+    "openvino": Package(("openvino",), "openvino", "openvino"),
+    "onnxruntime": Package(("onnxruntime",), "onnxruntime", "onnxruntime"),
+    "iree": Package(("iree.compiler", "iree.runtime"), "iree-base-runtime", "iree"),
 }
 """Engine, the name of its module here -> its package."""

@@ -1,6 +1,6 @@
 """The first code in the process of a device. It runs as a script, with the arguments: the
-descriptors of a socket and a pipe, the search path for modules, in JSON, and the name of the device
-or engine, for lists of processes.
+descriptors of a socket and a pipe, the search path for modules, in JSON, the module that answers,
+and the name of the device or engine, for lists of processes.
 
 The socket is that of the program; nobody writes to the pipe. When the program ends, or wants this
 process to end, the pipe's other end is closed, and the kernel sends SIGKILL, whatever the process
@@ -41,11 +41,10 @@ def main() -> None:
     except OSError:
         pass
     import json
+    from importlib import import_module
 
     sys.path[:] = json.loads(sys.argv[3])
-    from nnapi_shim.drivers.isolated.server import serve
-
-    serve(control)
+    import_module(sys.argv[4]).serve(control)
 
 
 def _has_program(lifeline: int) -> bool:

@@ -18,6 +18,8 @@ _APART = 10
 CONTROL, LIFELINE = 3, 4
 """Descriptors of the process."""
 _BOOT = "boot.py"
+SERVER = "nnapi_shim.drivers.isolated.server"
+"""What answers in the process of a device."""
 _KEPT = ("SIGKILL", "SIGSTOP")
 
 
@@ -28,8 +30,9 @@ class Started(NamedTuple):
     lifeline: int
 
 
-def started(name: str) -> Started:
-    """Start a process; raises OP_FAILED. name: of its device or engine.
+def started(name: str, server: str = SERVER) -> Started:
+    """Start a process; raises OP_FAILED. name: of its device or engine, for lists of processes.
+    server: the module whose serve(control) answers there.
 
     It has none of the program's descriptors but stderr, and is no child of the program.
     """
@@ -45,7 +48,7 @@ def started(name: str) -> Started:
     try:
         child = os.posix_spawn(
             python,
-            [python, *_options(), *_script(name)],
+            [python, *_options(), *_script(name, server)],
             {**environment(), ISOLATE.name: ""},
             file_actions=_file_actions(*ends),
             setsigmask=(),
@@ -94,10 +97,10 @@ def _options() -> list[str]:
     return ["-I"] if "site" in sys.modules else ["-I", "-S"]
 
 
-def _script(name: str) -> list[str]:
+def _script(name: str, server: str) -> list[str]:
     """boot.py and its arguments."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), _BOOT)
-    return [path, str(CONTROL), str(LIFELINE), json.dumps(_search_path()), name]
+    return [path, str(CONTROL), str(LIFELINE), json.dumps(_search_path()), server, name]
 
 
 def _search_path() -> list[str]:

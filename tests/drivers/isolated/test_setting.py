@@ -55,7 +55,7 @@ def test_a_name_that_nothing_has(folder, monkeypatch, capfd):
     assert not isinstance(listed()[NAME], IsolatedDevice)
     lines = capfd.readouterr().err.splitlines()
     known = (
-        "engines are openvino, onnxruntime; devices of manifests, packages and engines are "
+        "engines are openvino, onnxruntime, iree; devices of manifests, packages and engines are "
         f"{NAME}; all is all of them"
     )
     assert [line for line in lines if "ISOLATE" in line] == [
