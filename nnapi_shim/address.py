@@ -211,17 +211,16 @@ _MADV_HUGEPAGE = 14
 
 
 class _OwnPages:
-    """Pages that go with the object.
-
-    start_huge: they begin where huge ones can, if there is room to look for such a place.
+    """Pages that go with the object. As many as fill huge ones begin where these can, if there is
+    room to look for such a place.
     """
 
     address = _length = 0
 
-    def __init__(self, length: int, start_huge: bool) -> None:
+    def __init__(self, length: int) -> None:
         self.address, self._length = 0, length
         whole = length + _HUGE_PAGE
-        if start_huge and (start := self._mapped(whole)):
+        if length >= _HUGE_PAGE and (start := self._mapped(whole)):
             self.address = (start + _HUGE_PAGE - 1) & -_HUGE_PAGE
             self._give_back(start, self.address)
             self._give_back(self.address + length, start + whole)
@@ -270,7 +269,7 @@ class Block:
     def __init__(self, length: int) -> None:
         self.length = length
         if length >= _OWN_PAGES:
-            self._owner = owner = _OwnPages(length, length >= _HUGE_PAGE)
+            self._owner = owner = _OwnPages(length)
             owner.use_huge(length)
             self.address = owner.address
         else:
@@ -279,7 +278,8 @@ class Block:
 
 
 class Row:
-    """Blocks one behind the other, so that together they fill huge pages as none does alone.
+    """Blocks one behind the other, so that together they fill huge pages as none does alone, where
+    these are not larger than the room for them.
 
     Their memory is freed when all of them are.
     """
@@ -297,7 +297,7 @@ class Row:
         if pages is None or at + length > self._ROOM:
             self.close()
             try:
-                pages, at = _OwnPages(max(self._ROOM, length), True), 0
+                pages, at = _OwnPages(max(self._ROOM, length)), 0
             except MemoryError:
                 return Block(length)
         self._pages, self._used = pages, at + max(length + 63 & ~63, 64)

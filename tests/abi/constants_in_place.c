@@ -16,7 +16,7 @@
 
 #include "check.h"
 
-enum { INPUTS = 1024, UNITS = 256, PAGE = 4096, BYTES = 4 * INPUTS * UNITS };
+enum { INPUTS = 1024, UNITS = 256, LARGEST_PAGE = 64 << 10, BYTES = 4 * INPUTS * UNITS };
 
 /* Weight (unit, input) is 1 + unit / 4, so that an output is INPUTS times that; a file of its own pages. */
 #define FOUR(a) a, a, a, a
@@ -25,21 +25,27 @@ enum { INPUTS = 1024, UNITS = 256, PAGE = 4096, BYTES = 4 * INPUTS * UNITS };
 #define SAME(a) ROW(a), ROW(a), ROW(a), ROW(a)
 #define MANY(a) SAME(a), SAME(a + 1), SAME(a + 2), SAME(a + 3)
 #define MOST(a) MANY(a), MANY(a + 4), MANY(a + 8), MANY(a + 12)
-static const float weights[UNITS * INPUTS] __attribute__((aligned(PAGE))) = {
+static const float weights[UNITS * INPUTS] __attribute__((aligned(LARGEST_PAGE))) = {
     MOST(1.0f), MOST(17.0f), MOST(33.0f), MOST(49.0f)};
 
 static const float bias[UNITS];
 static const char *cache;
 
+static int page_bytes(void)
+{
+    return (int)sysconf(_SC_PAGESIZE);
+}
+
 /* How many pages of an array are in the memory of this process. */
 static int present(const void *start)
 {
-    static uint64_t pages[BYTES / PAGE];
+    const int number = BYTES / page_bytes();
+    uint64_t pages[number];
     int count = 0, file = open("/proc/self/pagemap", O_RDONLY);
     CHECK(file >= 0);
-    CHECK(pread(file, pages, sizeof pages, (off_t)((uintptr_t)start / PAGE * 8)) == sizeof pages);
+    CHECK(pread(file, pages, sizeof pages, (off_t)((uintptr_t)start / (uintptr_t)page_bytes() * 8)) == sizeof pages);
     close(file);
-    for (int at = 0; at < BYTES / PAGE; at++)
+    for (int at = 0; at < number; at++)
         count += (int)(pages[at] >> 63);
     return count;
 }
@@ -98,9 +104,9 @@ static void check_result(ANeuralNetworksModel *model, float more)
 static void write_first(float value)
 {
     float *first = (float *)(uintptr_t)weights;
-    CHECK(mprotect(first, PAGE, PROT_READ | PROT_WRITE) == 0);
+    CHECK(mprotect(first, (size_t)page_bytes(), PROT_READ | PROT_WRITE) == 0);
     *(volatile float *)first = value;
-    CHECK(mprotect(first, PAGE, PROT_READ) == 0);
+    CHECK(mprotect(first, (size_t)page_bytes(), PROT_READ) == 0);
 }
 
 /* setOperandValueFromMemory: memory of a file, at an offset that is not a multiple of a page or of 16. */
@@ -171,7 +177,7 @@ int main(int count, char **arguments)
         CHECK(nnapi_shim_loadEverything() == 0);
         ANeuralNetworksModel *model = model_of(weights, NULL, 0);
         check_result(model, 0);
-        CHECK(present(weights) == BYTES / PAGE);
+        CHECK(present(weights) == BYTES / page_bytes());
         ANeuralNetworksModel_free(model);
     } else {
         CHECK(strcmp(kind, "file") == 0 && count > 2);

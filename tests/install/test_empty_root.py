@@ -15,6 +15,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root"),
 ]
 C_LIBRARY = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1")
+LOADERS = {"x86_64": ["/lib64/ld-linux-x86-64.so.2"], "aarch64": ["/lib/ld-linux-aarch64.so.1"]}
 SHELL = "/bin/dash"
 
 
@@ -23,7 +24,7 @@ def root(tmp_path):
     """An almost empty root."""
     needs("chroot", "dash")
     root = tmp_path / "root"
-    files = [f"/lib/{TRIPLET}/{name}" for name in C_LIBRARY] + ["/lib64/ld-linux-x86-64.so.2"]
+    files = [f"/lib/{TRIPLET}/{name}" for name in C_LIBRARY] + LOADERS[os.uname().machine]
     for file in files:
         if not Path(file).exists():
             pytest.skip(f"{file} is not there")

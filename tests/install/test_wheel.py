@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, TimeoutError
 import pytest
 
 import build_methods
+from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS
 from tests.install.trees import ROOT, finished
 from tests.native.elf import imported, lacks
 
@@ -35,7 +36,7 @@ def test_what_is_in_it(files):
     assert libraries == {
         *("libneuralnetworks.so", "libneuralnetworks.location", "nnapi_shim_callbacks.abi3.so"),
         *("libandroid.so", "liblog.so", "libnativewindow.so"),
-        *(f"libnnapi_kernels_{tier}.so" for tier in ("v2", "v3", "v3vnni", "v4")),
+        *(f"libnnapi_kernels_{tier}.so" for tier in DEFAULT_TIERS),
         *("neuralnetworks.pc", "libandroid.pc", "liblog.pc", "libnativewindow.pc"),
         *("NeuralNetworksConfig.cmake", "NeuralNetworksConfigVersion.cmake"),
         "AndroidProject.cmake",

@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 from tests.kernel_mutations.mutations import FAMILIES, Fault
 from tests.kernel_mutations.plugin import VARIABLE
 
@@ -46,12 +47,13 @@ def outcome(family: str, fault: Fault, root: str) -> str:
 def main() -> int:
     """Run the faults of the chosen families."""
     parser = argparse.ArgumentParser(prog="python -m tests.kernel_mutations")
-    parser.add_argument("--families", default="", help="names; default: all")
+    parser.add_argument("--families", default="", help="names; default: all of this processor")
     parser.add_argument("--root", default=".", help="the folder whose tests/ run; default: this")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--none", action="store_true", help="no fault: all tests have to pass")
     options = parser.parse_args()
-    names = options.families.split(",") if options.families else list(FAMILIES)
+    here = [name for name, family in FAMILIES.items() if family.tier in ("", *processor_tiers())]
+    names = options.families.split(",") if options.families else here
     runs = [
         (name, fault)
         for name in names

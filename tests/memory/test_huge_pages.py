@@ -9,7 +9,7 @@ import pytest
 from nnapi_shim import address
 from nnapi_shim.address import Block, Row, view
 
-HUGE = 1 << 21
+HUGE = address._HUGE_PAGE
 MAPPINGS = Path("/proc/self/smaps")
 
 pytestmark = pytest.mark.skipif(
@@ -28,7 +28,7 @@ def asked_for(location: int) -> bool:
     raise AssertionError("nothing is mapped there")
 
 
-@pytest.mark.parametrize("length", [HUGE, 3 * HUGE, 3 * HUGE - 1, 5_000_001])
+@pytest.mark.parametrize("length", [HUGE, 3 * HUGE, 3 * HUGE - 1, 5 * HUGE // 2 + 1])
 def test_huge_pages_of_a_large_block(length):
     block = Block(length)
     assert block.address % HUGE == 0
@@ -56,6 +56,7 @@ def test_pages_go_with_their_block():
     assert mapped() < before + HUGE // 1024
 
 
+@pytest.mark.skipif(HUGE > Row._ROOM, reason="huge pages are larger than a row")
 def test_blocks_of_a_row_fill_huge_pages_together():
     row = Row()
     lengths = [0, 1, 64, 700_001, 800_000, 900_000, 5]

@@ -16,6 +16,9 @@ from nnapi_shim.tools.explain import explain
 
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
 WITH_FLOAT16 = tuple(name for name, tier in TIERS.items() if tier.float16)
+WITH_BYTE_WEIGHTS = tuple(name for name, tier in TIERS.items() if tier.byte_weights)
+WITH_QUADS = tuple(name for name, tier in TIERS.items() if tier.tiling.group == 4)
+"""Whose words are four bytes of the input, as they are."""
 RANDOM = np.random.default_rng(7)
 
 
@@ -307,7 +310,7 @@ CASES = [
     Case(residual, "fuse_tiles", (2,)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     # Other tiers make int16 of bytes first, which is a step of its own.
-    Case(quantized_rows, "fuse_tiles", (1,), tiers=("v3vnni", "v4")),
+    Case(quantized_rows, "fuse_tiles", (1,), tiers=WITH_QUADS),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(chosen_bytes, "tabulate_bytes", (5,)),
     Case(gelu, "fuse_gelu", (8,)),
@@ -316,7 +319,7 @@ CASES = [
     Case(overwritten, "fuse_elementwise", (2, 4)),
     Case(made_real, "fuse_elementwise", (1, 2, 3, 4)),
     Case(branches, "run_parallel", (2, 3, 5)),
-    Case(stored_weights, "keep_weights_q8", (0, 2, 3, 5), 1e-5, tiers=("v3", "v3vnni", "v4")),
+    Case(stored_weights, "keep_weights_q8", (0, 2, 3, 5), 1e-5, tiers=WITH_BYTE_WEIGHTS),
     Case(exact_halves, "compress_weights_f16", (0,), tiers=WITH_FLOAT16),
 ]
 
