@@ -6,8 +6,9 @@ import pytest
 
 SETTING = "TESTS_EMULATED_BY"
 """The environment variable that names the emulator that all programs run in."""
-KEPT = ("QEMU_CPU",)
-"""Of the environment of a test: programs that start with no other have the same processor."""
+KEPT = ("QEMU_CPU", "QEMU_PAGESIZE")
+"""Of the environment of a test: programs that start with no other have the same processor
+and pages."""
 
 
 NO_FILTERS = "refuses filters of system calls (seccomp)"

@@ -13,9 +13,11 @@ from pathlib import Path
 from tests.arm.emulated_root import (
     BUILD,
     COMPILER_FOLDERS,
+    CONFORMANCE,
     PYTHON,
     ROOT,
     SITE,
+    VECTORS,
     enter,
     pinned,
     pip_install,
@@ -32,7 +34,11 @@ START_UP = (
     "test_startup.py test_threads.py test_mixed.py test_every_function.py "
     "test_constants_in_place.py test_hardware_buffer.py hostile"
 )
+OF_TIERS = ["tests/drivers/cpu/test_passes.py", "tests/drivers/cpu/test_library.py"]
+"""What depends on the tiers of the processor, and where kernels are."""
 TESTS = [*(f"tests/abi/{name}" for name in START_UP.split()), "tests/native/test_pool.py"]
+TESTS += OF_TIERS
+PYTEST = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist")
 QUICK = ["tests/abi/test_threads.py", "tests/abi/test_startup.py::test_fork"]
 
 
@@ -55,18 +61,22 @@ def ready_checkout(root: Path, tier: str) -> None:
     run(in_project(root, tier, ["make", "--silent", "--file", companion, "CC=cc", "companion"]))
 
 
-def in_project(root: Path, tier: str, command: Sequence[str]) -> list[str | Path]:
+def in_project(
+    root: Path, tier: str, command: Sequence[str], **environment: str
+) -> list[str | Path]:
     """The command line that runs a command in the checkout."""
     mounts = {PROJECT: ROOT, f"{PROJECT}/build": MADE}
     mounts |= {folder: Path(folder) for folder in COMPILER_FOLDERS}
+    if CONFORMANCE.is_dir():
+        mounts[VECTORS] = CONFORMANCE
     words = ["/usr/bin/env", f"--chdir={PROJECT}", *command]
-    settings = {"LD_LIBRARY_PATH": "", "NNAPI_SHIM_TIER": tier, SETTING: "QEMU"}
+    settings = {"LD_LIBRARY_PATH": "", "NNAPI_SHIM_TIER": tier, SETTING: "QEMU", **environment}
     return enter(root, words, tier, mounts, **settings)
 
 
-def inside(root: Path, tier: str, arguments: Sequence[str]) -> list[str | Path]:
+def inside(root: Path, tier: str, arguments: Sequence[str], **environment: str) -> list[str | Path]:
     """The command line that runs the checkout's Python."""
-    return in_project(root, tier, [f"/{VENV}/bin/python", *arguments])
+    return in_project(root, tier, [f"/{VENV}/bin/python", *arguments], **environment)
 
 
 def succeeds(command: Sequence[str | Path]) -> bool:
@@ -91,5 +101,4 @@ def check_native(root: Path, tier: str, quick: bool) -> bool:
     """Whether the tests of start-up, forks, threads and hostile programs pass; prints what is left
     out, and why.
     """
-    words = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    return succeeds(inside(root, tier, [*words, *(QUICK if quick else TESTS)]))
+    return succeeds(inside(root, tier, [*PYTEST, *(QUICK if quick else TESTS)]))

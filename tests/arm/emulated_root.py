@@ -10,6 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "aarch64"
+CONFORMANCE = ROOT.parent / "shared" / "conformance"
+VECTORS = "/vectors"
+"""The conformance vectors: here, and in the root."""
 PYTHON = "3.11"
 SUITE = "bookworm"
 PACKAGES = (

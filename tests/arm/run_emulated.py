@@ -15,6 +15,7 @@ folders: a folder of cached models that this machine and the emulated one use in
     one are repeated on the other. On one tier, with the library that `make` has built here.
 sanitizers: the C programs of `make check-native` with AddressSanitizer, on one tier.
 packages: the Debian packages and the tarball are made and installed; a C and a Python program.
+pages: start-up, memories, cached models and some vectors with pages of 16 and 64 KB, on one tier.
 
 --quick takes a few vectors and models. It needs root rights (chroot, mount), binfmt_misc, and the
 packages that a message names.
@@ -27,11 +28,20 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.arm import checkout, folders, packages
-from tests.arm.emulated_root import BUILD, PROCESSORS, ROOT, SITE, enter, output, ready_root, run
+from tests.arm import checkout, folders, packages, pages
+from tests.arm.emulated_root import (
+    BUILD,
+    CONFORMANCE,
+    PROCESSORS,
+    ROOT,
+    SITE,
+    VECTORS,
+    enter,
+    output,
+    ready_root,
+    run,
+)
 
-CONFORMANCE = ROOT.parent / "shared" / "conformance"
-VECTORS = "/vectors"
 PROGRAM = """
 import numpy as np
 from nnapi_shim import Compilation, Model
@@ -53,9 +63,10 @@ ON_ONE_TIER = {
     "folders": folders.check,
     "sanitizers": checkout.check_sanitizers,
     "packages": packages.check,
+    "pages": pages.check,
 }
 PARTS = (*ON_EACH_TIER, *ON_ONE_TIER)
-IN_CHECKOUT = {"models", "native", "sanitizers"}
+IN_CHECKOUT = {"models", "native", "sanitizers", "pages"}
 THE_TIER = "dotprod"
 """Of the parts that run on one."""
 

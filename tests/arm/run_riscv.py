@@ -14,8 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.arm.emulated_root import BINFMT, ENTER, output, run
-from tests.arm.run_emulated import CONFORMANCE, VECTORS
+from tests.arm.emulated_root import BINFMT, CONFORMANCE, ENTER, VECTORS, output, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "riscv64"
