@@ -177,6 +177,7 @@ def names_of_the_package() -> Iterator[str]:
 
 
 REGISTRIES = (
+    "drivers/cpu/cache/folder",
     "drivers/isolated/messages",
     "drivers/isolated/start",
     "drivers/observing",

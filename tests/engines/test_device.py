@@ -240,7 +240,7 @@ def test_wishes_reach_the_engine(monkeypatch):
         None,
     )
     (wish,) = engine.wishes
-    assert wish == (ExecutionPreference.LOW_POWER, Priority.HIGH, True, 3)
+    assert wish == (ExecutionPreference.LOW_POWER, Priority.HIGH, True, 3, None)
 
 
 def test_explain_gives_the_reasons(monkeypatch):

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nnapi_shim import NnapiError, ResultCode
-from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim import NnapiError, ResultCode, log
+from nnapi_shim.drivers.engine_devices import of_engines
+from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
+from nnapi_shim.hal.types import CacheHandles
 from tests.conformance.vectors import WHY_SKIPPED, examples
 from tests.runtime.hal_models import Bound, Builder, chain
 
@@ -20,23 +22,29 @@ pytestmark = pytest.mark.integration
 pytest.importorskip("onnx")
 pytest.importorskip("iree", reason="IREE is not installed (the extra iree)")
 
-from nnapi_shim.drivers.engines import iree, iree_compiler  # noqa: E402 - these need both
+from iree import runtime  # noqa: E402 - these need both
+
+from nnapi_shim.drivers.engines import iree, iree_compiler  # noqa: E402
 from tests.engines import vectors  # noqa: E402
 
 DEVICE = "iree-cpu"
+NAMES = [entry.name for entry in of_engines("iree")]
+VULKAN = "iree-vulkan.0"
+needs_vulkan = pytest.mark.skipif(VULKAN not in NAMES, reason="there is no device of Vulkan")
 
 
-def prepared(model, deadline_ns=None):
+def prepared(model, deadline_ns=None, device=DEVICE, cache=None):
     preference = ExecutionPreference.FAST_SINGLE_ANSWER
-    return vectors.device(DEVICE).prepareModel(
-        model, preference, Priority.MEDIUM, deadline_ns, None
+    return vectors.device(device).prepareModel(
+        model, preference, Priority.MEDIUM, deadline_ns, cache
     )
 
 
-def test_a_model():
+@pytest.mark.parametrize("device", [DEVICE, pytest.param(VULKAN, marks=needs_vulkan)])
+def test_a_model(device):
     model = chain("ADD MUL", (2, 3))
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    made = prepared(model)
+    made = prepared(model, device=device)
     bound = Bound(made, model, [x], room=24)
     for _ in range(2):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
@@ -53,6 +61,60 @@ def test_a_size_that_is_known_at_the_execution():
     for rows in (1, 3):
         x = np.ones((rows, 2), np.float32)
         assert np.array_equal(Bound(made, model, [x]).outputs()[0], x + x)
+
+
+def no_rows(device):
+    model = chain("ADD", (0, 2))
+    return Bound(prepared(model, device=device), model, [np.ones((0, 2), np.float32)])
+
+
+def test_no_rows():
+    (result,) = no_rows(DEVICE).outputs()
+    assert result.shape == (0, 2)
+
+
+@needs_vulkan
+def test_no_rows_on_vulkan():
+    """A newer IREE may compute them: then docs/engines.md can say so."""
+    with pytest.raises(NnapiError, match="empty buffer range") as caught:
+        no_rows(VULKAN).compute()
+    assert caught.value.code is ResultCode.OP_FAILED
+
+
+@needs_vulkan
+def test_a_program_that_stands_in_for_a_gpu_is_a_processor():
+    """Else models would go to it as to a GPU."""
+    device = vectors.device(VULKAN)
+    dumped = runtime.get_driver("vulkan")
+    (first, *_) = dumped.query_available_devices()
+    is_cpu = "type: cpu" in dumped.dump_device_info(first["device_id"])
+    assert (device.type is DeviceType.CPU) is is_cpu
+    speed = device.getCapabilities().operand_performance[T.TENSOR_FLOAT32].exec_time
+    assert (speed > 1) is is_cpu
+
+
+def test_a_machine_without_vulkan(monkeypatch, capfd):
+    def refuse(name):
+        raise RuntimeError("Error creating driver: UNAVAILABLE; no libvulkan.so")
+
+    monkeypatch.setattr(log, "_noted", {})
+    monkeypatch.setattr(iree.runtime, "get_driver", refuse)
+    for _ in range(2):
+        assert [target.name for target in iree.Engine().targets()] == ["iree-cpu"]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "there is no device of Vulkan: Error creating driver: UNAVAILABLE; no lib" in line
+
+
+def test_a_compiled_model_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    model = chain("MUL")
+    cache = CacheHandles(str(folder), bytes(32))
+    prepared(model, cache=cache)
+    monkeypatch.setattr(iree, "compiled", lambda content, options: pytest.fail("compiled again"))
+    bound = Bound(prepared(model, cache=cache), model, [np.float32([2, 3])])
+    assert bound.outputs()[0].tolist() == [4, 9]
 
 
 def test_a_deadline_that_has_passed():
@@ -142,4 +204,5 @@ def test_a_program():
         text=True,
         env={**os.environ, "NNAPI_SHIM_ENGINES": "iree"},
     )
-    assert (run.stdout, run.stderr) == ("[2.0, 4.0]\n", "")
+    assert run.stdout == "[2.0, 4.0]\n"
+    assert all("no device of Vulkan" in line for line in run.stderr.splitlines())

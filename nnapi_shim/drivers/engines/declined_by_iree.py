@@ -30,6 +30,9 @@ PROVEN = (
 )
 """Operations whose vectors without float16 and quantized tensors have all been computed."""
 
+PROVEN_ON_VULKAN = tuple(name for name in PROVEN if name != "CONV_2D")
+"""The same on a device of Vulkan (lavapipe of Mesa 22.3.6)."""
+
 DECLINED: tuple[Declined, ...] = (
     Declined(
         tuple(each.name for each in OperationType if each.name not in PROVEN),
@@ -46,3 +49,14 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
 )
+
+DECLINED_ON_VULKAN: tuple[Declined, ...] = (
+    Declined(
+        tuple(name for name in PROVEN if name not in PROVEN_ON_VULKAN),
+        always,
+        "on devices of Vulkan",
+        "not tried with this engine",
+        _SEEN,
+    ),
+)
+"""What else the devices of Vulkan do not take."""

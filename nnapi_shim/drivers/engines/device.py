@@ -67,7 +67,7 @@ class EngineDevice:
         Raises MISSED_DEADLINE_* and what the engine refuses as OP_FAILED.
         """
         is_relaxed = model.relax_computation_float32_to_float16
-        wishes = Wishes(preference, priority, is_relaxed, _threads())
+        wishes = Wishes(preference, priority, is_relaxed, _threads(), cache)
         return EnginePreparedModel(self._engine, self._target, model, wishes, deadline_ns)
 
     def wait(self) -> None:

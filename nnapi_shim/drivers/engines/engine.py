@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
-from nnapi_shim.hal.types import Dimensions, PerformanceInfo
+from nnapi_shim.hal.types import CacheHandles, Dimensions, PerformanceInfo
 
 PERFORMANCE = {
     DeviceType.CPU: PerformanceInfo(1.0, 1.0),
@@ -37,13 +37,14 @@ class Wishes(NamedTuple):
     """What a program wishes of a compilation; an engine follows what it has a hint for.
 
     is_relaxed: whether float32 may be computed with the precision of float16. threads: the most
-    threads, 0 for the engine's own choice.
+    threads, 0 for the engine's own choice. cache: where the compiled model may be kept, or None.
     """
 
     preference: ExecutionPreference
     priority: Priority
     is_relaxed: bool
     threads: int
+    cache: CacheHandles | None = None
 
 
 class Buffer(NamedTuple):

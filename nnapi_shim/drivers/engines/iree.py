@@ -1,4 +1,4 @@
-"""IREE: a device for the processor, and one for each GPU that its runtime finds."""
+"""IREE: a device for the processor, and one for each device of Vulkan."""
 
 from collections.abc import Sequence
 from importlib import metadata
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from iree import runtime
 
-from nnapi_shim import address
+from nnapi_shim import address, log, processors
 from nnapi_shim.drivers.engines.declined import why_declined
-from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
-from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.declined_by_iree import DECLINED, DECLINED_ON_VULKAN
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.drivers.engines.iree_compiler import compiled
-from nnapi_shim.errors import op_failed
+from nnapi_shim.drivers.engines.kept import kept
+from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import DeviceType, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import PerformanceInfo, element_count
@@ -23,14 +24,23 @@ _PROCESSOR = "local-task"
 _COMPILING_IS_SLOW = PerformanceInfo(2.0, 2.0)
 """For processors: seconds of compiling are worth it where a program or a calibration says so."""
 
+_VULKAN = "vulkan"
+
+_MEMORY = runtime.MemoryType.HOST_LOCAL | runtime.MemoryType.DEVICE_VISIBLE
+_USAGE = runtime.BufferUsage.DEFAULT | runtime.BufferUsage.MAPPING
+"""Of memory that the program writes and the device reads."""
+
 _OPTIONS = {
-    "cpu": (
+    _PROCESSOR: (
         "--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=llvm-cpu",
         "--iree-llvmcpu-target-cpu=host",
     ),
+    _VULKAN: ("--iree-hal-target-device=vulkan",),
 }
-"""Kind of device -> options of its compiler."""
+"""Driver of the runtime -> options of the compiler. Without a target, code for Vulkan needs nothing
+of a GPU but 32-bit numbers, so that all have it.
+"""
 
 
 class Engine:
@@ -49,13 +59,33 @@ class Engine:
         self._devices: dict[str, Any] = {}
 
     def targets(self) -> list[Target]:
-        """iree-cpu."""
-        figures = _COMPILING_IS_SLOW
-        return [Target("iree-cpu", _PROCESSOR, DeviceType.CPU, self._version, figures)]
+        """iree-cpu, and iree-vulkan.0 and others, one for each device of Vulkan."""
+        own = Target("iree-cpu", _PROCESSOR, DeviceType.CPU, self._version, _COMPILING_IS_SLOW)
+        return [own, *self._of_vulkan()]
+
+    def _of_vulkan(self) -> list[Target]:
+        try:
+            driver = runtime.get_driver(_VULKAN)
+            found = driver.query_available_devices()
+        except RuntimeError as error:
+            log.warning_once(
+                _VULKAN, f"iree: there is no device of Vulkan: {last_line(error).strip()}"
+            )
+            return []
+        targets = []
+        for number, each in enumerate(found):
+            is_processor = "type: cpu" in driver.dump_device_info(each["device_id"]).splitlines()
+            type = DeviceType.CPU if is_processor else DeviceType.GPU
+            figures = _COMPILING_IS_SLOW if is_processor else PERFORMANCE[type]
+            place = f"{_VULKAN}://{each['path']}"
+            name = f"iree-vulkan.{number}"
+            targets.append(Target(name, place, type, self._version, figures))
+        return targets
 
     def declined(self, target: Target, node: Any) -> str:
-        """A row of DECLINED."""
-        return why_declined(DECLINED, node)
+        """A row of DECLINED, or of DECLINED_ON_VULKAN."""
+        others = () if target.place == _PROCESSOR else DECLINED_ON_VULKAN
+        return why_declined((*DECLINED, *others), node)
 
     def compiled(
         self,
@@ -65,13 +95,21 @@ class Engine:
         outputs: Sequence[str],
         wishes: Wishes,
     ) -> "Network":
-        """A module, compiled in a process of its own, and loaded here."""
-        module = compiled(content, _OPTIONS["cpu"])
+        """A module that is kept, or is compiled in a process of its own; loaded here."""
+        options = _OPTIONS[target.place.partition(":")[0]]
+        about = [content, self._version.encode(), *map(str.encode, options), _processor()]
+        module = kept(wishes.cache, about, lambda: compiled(content, options))
         with self._lock:
             device = self._devices.get(target.place)
             if device is None:
                 device = self._devices[target.place] = runtime.get_device(target.place)
         return Network(module, device)
+
+
+def _processor() -> bytes:
+    """What code that is made for this processor depends on."""
+    name, features = processors.processor()
+    return " ".join([name, *sorted(features)]).encode()
 
 
 class Network:
@@ -81,19 +119,40 @@ class Network:
         context = runtime.SystemContext(config=runtime.Config(device=device))
         loaded = runtime.VmModule.copy_buffer(context.instance, module)
         context.add_vm_module(loaded)
-        self._function = context.modules[loaded.name]["model"]
+        self._device = device
+        self._context = context
+        self._function = loaded.lookup_function("model")
         self._lock = Lock()
 
     def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> "Run":
         """As engine.Network."""
-        return Run(self, [_array(each) for each in inputs], [to and _array(to) for to in outputs])
+        given = [Input(self._device, _array(each)) for each in inputs]
+        return Run(self, given, [to and _array(to) for to in outputs])
 
-    def results(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Arrays of the outputs for arrays of the inputs."""
+    def results(self, inputs: Sequence["Input"], count: int) -> Sequence[Any]:
+        """Arrays of `count` outputs for the inputs."""
+        given, made = runtime.VmVariantList(len(inputs)), runtime.VmVariantList(count)
+        for each in inputs:
+            each.hand_over()
+            given.push_ref(each.on_device)
         with self._lock:
-            found = self._function(*inputs)
-            found = found if isinstance(found, tuple) else (found,)
-            return [each.to_host() for each in found]
+            self._context.vm_context.invoke(self._function, given, made)
+        views = [made.get_as_object(at, runtime.HalBufferView) for at in range(count)]
+        return [_copied(self._device, view) for view in views]
+
+
+def _copied(device: Any, view: Any) -> Any:
+    """An array with the contents of memory of the device."""
+    source = view.get_buffer()
+    dtype = runtime.HalElementType.map_to_dtype(view.element_type)
+    if not view.byte_length:
+        return np.empty(view.shape, dtype)
+    target = device.allocator.allocate_buffer(_MEMORY, _USAGE, source.byte_length())
+    ended = device.create_semaphore(0)
+    before, after = (runtime.HalFence.create_at(ended, at) for at in (0, 1))
+    device.queue_copy(source, target, wait_semaphores=before, signal_semaphores=after)
+    after.wait()
+    return target.map().asarray(view.shape, dtype)
 
 
 def _array(buffer: Buffer) -> Any:
@@ -105,10 +164,32 @@ def _array(buffer: Buffer) -> Any:
     return np.frombuffer(data, dtype).reshape(buffer.dimensions)
 
 
-class Run:
-    """As engine.Run. IREE takes copies of inputs to its device, and outputs are copied back."""
+class Input:
+    """An argument, and the memory of the device that it is copied to.
 
-    def __init__(self, network: Network, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    IREE's own ways hand memory of the program to the driver, which those of Vulkan refuse unless it
+    begins with a page; and so `_copied`.
+    """
+
+    def __init__(self, device: Any, array: Any) -> None:
+        self._bytes = array.reshape(-1).view(np.uint8)
+        size = max(array.nbytes, 1)
+        buffer = device.allocator.allocate_buffer(_MEMORY, _USAGE, size)
+        element = runtime.array_interop.map_dtype_to_element_type(array.dtype)
+        self._buffer = buffer
+        self.on_device = runtime.HalBufferView(buffer, array.shape, element)
+
+    def hand_over(self) -> None:
+        """Copy the argument; the device sees it when the mapping has gone."""
+        if self._bytes.size:
+            mapped = self._buffer.map()
+            mapped.asarray(self._bytes.shape, self._bytes.dtype)[...] = self._bytes
+
+
+class Run:
+    """As engine.Run."""
+
+    def __init__(self, network: Network, inputs: Sequence[Input], outputs: Sequence[Any]) -> None:
         self._network = network
         self._inputs = inputs
         self._outputs = outputs
@@ -116,7 +197,7 @@ class Run:
 
     def compute(self) -> None:
         """As engine.Run."""
-        self._results = self._network.results(self._inputs)
+        self._results = self._network.results(self._inputs, len(self._outputs))
         for to, result in zip(self._outputs, self._results, strict=True):
             if to is not None:
                 to[...] = result
