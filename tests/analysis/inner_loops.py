@@ -70,11 +70,8 @@ LOOPS = (
     Loop("float32 7x8", "neon", "gemm", "nnk_tile_f32_7x2x4_adding", "fmla", 4),
     Loop("float32 4x8, few rows", "neon", "gemm", "nnk_tile_f32_4x2x4", "fmla", 4, False),
     Loop("int8 8x8 as int16", "neon", "gemm", "nnk_tile_s16s16_8x2x4_adding", "smlal", 4),
-    Loop("int8 8x8, int8 input", "dotprod", "gemm", "nnk_tile_u8s8plain_8x2x4_adding", "sdot", 16),
-    Loop(
-        "int8 8x8, uint8 input", "dotprod", "gemm", "nnk_tile_u8s8_8x2x4_adding", "sdot", 16, False
-    ),
-    Loop("int8 7x8, int8 input", "dotprod", "gemm", "nnk_tile_u8s8plain_7x2x4_adding", "sdot", 16),
+    Loop("int8 4x16, int8 input", "dotprod", "gemm", "nnk_tile_u8s8plain_4x4x4_adding", "sdot", 16),
+    Loop("int8 4x16, uint8 input", "dotprod", "gemm", "nnk_tile_u8s8_4x4x4_adding", "sdot", 16),
     Loop(
         "int8 8x8, uint8 input",
         "i8mm",

@@ -31,14 +31,14 @@ from nnapi_shim.drivers.cpu.toolchain.target import target
 from tests.arm.test_requantization import TRIPLE, WithoutBorrow
 
 NAMES = ARGUMENTS + ADDEND_ARGUMENTS
-WIDE = 2**20
-"""Beyond all results within bounds, and small enough for a shift by 11."""
+WIDE = 2**15 - 1
+"""Beyond all results within bounds."""
 
 
 class WithoutRounding(type(ISA)):  # type: ignore[misc]
     """Bits are shifted out."""
 
-    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
+    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any, **_: Any) -> Any:
         high = self._call("sqrdmulh", builder, total, mantissa)
         return self._call("sshl", builder, high, right)
 
@@ -59,11 +59,13 @@ def without_bounds(builder: Builder, own: AdditionConstants, zero: Any) -> None:
 
 
 def without_product_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.zeros[0] = builder.sub(own.zeros[0], builder.splat(zero, ISA.tier.tiling.lanes))
+    kind = own.bounds[0].type
+    zeros = builder.splat(builder.trunc(zero, kind.element), kind.count)
+    own.bounds = [builder.add(bound, zeros) for bound in own.bounds]
 
 
 def without_other_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.zeros[1] = constant(own.zeros[1].type, 0)
+    own.other_zero = constant(own.other_zero.type, 0)
 
 
 def bounds_of_the_product(builder: Builder, own: AdditionConstants, zero: Any) -> None:
@@ -71,11 +73,21 @@ def bounds_of_the_product(builder: Builder, own: AdditionConstants, zero: Any) -
 
 
 def exchanged(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.multipliers[:2] = reversed(own.multipliers[:2])
+    own.is_fine = builder.not_(own.is_fine)
 
 
-def halved(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.multipliers[2][1] = builder.sub(own.multipliers[2][1], constant(own.zeros[0].type, 1))
+def with_half_of(number: int) -> Any:
+    """A patch that halves a multiplier."""
+
+    def halved(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+        exponent = own.multipliers[number][1]
+        own.multipliers[number][1] = builder.sub(exponent, constant(exponent.type, 1))
+
+    return constants(halved)
+
+
+def with_half_of_coarse(builder: Builder, own: AdditionConstants, zero: Any) -> None:
+    own.coarse = builder.ashr(own.coarse, constant(own.coarse.type, 1))
 
 
 MISTAKES = {
@@ -87,7 +99,9 @@ MISTAKES = {
     "product_zero": constants(without_product_zero),
     "other_zero": constants(without_other_zero),
     "exchanged": constants(exchanged),
-    "exponent": constants(halved),
+    "fine": with_half_of(0),
+    "sum": with_half_of(1),
+    "coarse": constants(with_half_of_coarse),
 }
 
 

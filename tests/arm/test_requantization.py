@@ -33,7 +33,7 @@ int main(void)
 class WithoutBorrow(Neon):
     """Negative halves are rounded up."""
 
-    def requantized(self, builder, total, mantissa, right):
+    def requantized(self, builder, total, mantissa, right, **_):
         return self._call("srshl", builder, self._call("sqrdmulh", builder, total, mantissa), right)
 
 

@@ -21,8 +21,9 @@ def work(rows, depth, columns, tile_rows, width):
     ("rows", "depth", "columns"),
     [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
 )
-def test_tiles_cover_the_product_once(tier, rows, depth, columns):
-    tiling = TIERS[tier].tiling
+@pytest.mark.parametrize("is_quantized", [False, True])
+def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized):
+    tiling = TIERS[tier].tiling_of(is_quantized)
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
     values = work(rows, depth, columns, tile_rows, width)
@@ -52,7 +53,7 @@ def test_remembered_blockings_are_those_of_their_own_product():
     random = np.random.default_rng(3)
     seen = []
     for _ in range(100):
-        tiling = TIERS[random.choice(list(TIERS))].tiling
+        tiling = TIERS[random.choice(list(TIERS))].tiling_of(random.random() < 0.5)
         rows, depth, columns = (int(2 ** random.uniform(0, 14)) for _ in range(3))
         tile_rows = tiling.tile_rows(rows)
         width = tiling.panel_columns(tile_rows)

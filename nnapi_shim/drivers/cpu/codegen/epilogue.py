@@ -217,6 +217,9 @@ class Epilogue:
 
         constants = self._constants()
         totals = shifted_left(builder, totals, constants.columns)
+        all_addends = None
+        if self.adds and HAS_ROUNDING_PRODUCTS:
+            all_addends = self._all_addends(constants)
         keeps_registers = HAS_ROUNDING_PRODUCTS or (
             not self.adds and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         )
@@ -228,7 +231,8 @@ class Epilogue:
             for m in rows:
                 if not keeps_registers:
                     spill(m)
-                row_steps, row_confidence = self._requantize_row(m, totals[m], constants)
+                addends = all_addends[m] if all_addends else None
+                row_steps, row_confidence = self._requantize_row(m, totals[m], constants, addends)
                 confidence = minimum_confidence(builder, confidence, row_confidence)
                 steps += row_steps
             value = to_bytes(builder, steps, constants.last)
@@ -286,13 +290,13 @@ class Epilogue:
         return _Constants(columns, last, addition)
 
     def _requantize_row(
-        self, m: Any, sums: Sequence[Any], constants: _Constants
+        self, m: Any, sums: Sequence[Any], constants: _Constants, addends: Any = None
     ) -> tuple[list[Any], Any]:
-        """The requantized results of a row, and their confidence."""
+        """The requantized results of a row, and their confidence. addends: if they are loaded."""
         builder = self.builder
         steps, confidence = requantize_row(builder, sums, constants.columns)
         if constants.addition is not None:
-            addends = self._addends(m, builder.trunc(constants.last.flip, BYTE))
+            addends = self._addends(m, constants) if addends is None else addends
             steps, sum_confidence = added(builder, steps, addends, constants.addition)
             confidence = minimum_confidence(builder, confidence, sum_confidence)
         return steps, confidence
@@ -303,17 +307,36 @@ class Epilogue:
         addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
         return [builder.load_from(at, self.sum_type, 4) for at in addresses]
 
-    def _addends(self, m: Any, flip: Any) -> list[Any]:
-        """The addends of a row, from int8 to int32."""
+    def _addends(self, m: Any, constants: _Constants) -> Any:
+        """The addends of a row, as int8."""
         builder, args = self.builder, self.args
         address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
         width = self.vectors * self.lanes
         stored = self._load_partial(builder, address, args["columns"], width)
-        row = builder.sext(builder.xor(stored, builder.splat(flip, width)), vector(WORD, width))
-        return [
-            builder.pick(row, range(first, first + self.lanes))
-            for first in range(0, width, self.lanes)
-        ]
+        return self._as_int8(stored, constants)
+
+    def _as_int8(self, stored: Any, constants: _Constants) -> Any:
+        builder = self.builder
+        flip = builder.trunc(constants.last.flip, BYTE)
+        return builder.xor(stored, builder.splat(flip, stored.type.count))
+
+    def _all_addends(self, constants: _Constants) -> list[Any]:
+        """The addends of all rows, as int8: one check for a whole tile."""
+        builder, args = self.builder, self.args
+        kind = vector(BYTE, self.vectors * self.lanes)
+        slots = [builder.variable(kind) for _ in range(self.rows)]
+        with builder.if_else(self._is_whole()) as (then, otherwise):
+            with then:
+                address = args["addend"]
+                for slot in slots:
+                    builder.store(builder.load_from(address, kind, 1), slot)
+                    address = builder.add(address, args["addend_stride"])
+            with otherwise:
+                for m, slot in enumerate(slots):
+                    address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
+                    row = self._load_partial(builder, address, args["columns"], kind.count)
+                    builder.store(row, slot)
+        return [self._as_int8(builder.load(slot), constants) for slot in slots]
 
     def _is_added(self) -> Any:
         return self.builder.icmp_signed("!=", self.args["addend"], long(0))

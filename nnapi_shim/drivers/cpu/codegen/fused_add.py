@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
+    HALFWORD,
     LONG,
     WORD,
     Builder,
@@ -27,6 +28,9 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import SUM_SHIFT
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
 
+PRE_SHIFT = 5
+"""Of SUM_SHIFT, what is shifted in int16: numbers of 9 bits, and the bits of `coarse`, have room.
+"""
 OFFSETS = {name: 8 * at for at, name in enumerate(ADDITION.fields)}
 
 
@@ -39,7 +43,8 @@ class AdditionConstants:
     """The block's constants in all lanes, for sums in float32 or in integers.
 
     low, high: bounds of the product's results, as int32. product_zero: their zero point, where the
-    results are without it, else 0. zero_point: of the sums.
+    results are without it, else 0. zero_point: of the sums. is_fine: -1 where the product's results
+    are input 1 of the SUM, else 0.
     """
 
     def __init__(
@@ -51,19 +56,25 @@ class AdditionConstants:
         self.own = low, high
         self.limits = [number_of_block(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.zero_point = number_of_block(builder, addition, "zero_point", WORD)
-        ends = (builder.sub(bound, product_zero) for bound in self.own)
-        self.bounds = [builder.splat(bound, lanes) for bound in ends]
+        ends = [builder.sub(bound, product_zero) for bound in self.own]
         if HAS_ROUNDING_PRODUCTS:
-            own_zero = number_of_block(builder, addition, "own_zero", WORD)
-            self.zeros = [
-                builder.splat(builder.add(own_zero, product_zero), lanes),
-                splat_constant("other_zero", WORD),
-            ]
             self.multipliers = [
                 [splat_constant(name + part, WORD) for part in ("mantissa", "exponent")]
-                for name in ("own_", "other_", "")
+                for name in ("fine_", "")
             ]
+            is_coarse, coarse, other_zero = (
+                number_of_block(builder, addition, name, WORD)
+                for name in ("is_coarse", "coarse", "other_zero")
+            )
+            short = builder.ashr(coarse, WORD(PRE_SHIFT)), builder.shl(other_zero, WORD(PRE_SHIFT))
+            self.coarse, self.other_zero, self.is_fine = (
+                builder.splat(builder.trunc(number, HALFWORD), 2 * lanes)
+                for number in (*short, builder.sub(is_coarse, WORD(1)))
+            )
+            ends = [builder.trunc(bound, HALFWORD) for bound in ends]
+            self.bounds = [builder.splat(bound, 2 * lanes) for bound in ends]
             return
+        self.bounds = [builder.splat(bound, lanes) for bound in ends]
         self.own_units = splat_constant("own_units", FLOAT)
         self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
@@ -72,19 +83,23 @@ class AdditionConstants:
 
 
 def added(
-    builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: AdditionConstants
+    builder: Any, rows: Sequence[Any], others: Any, constants: AdditionConstants
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of the other numbers;
-    and their confidence: 0 in the lanes that need exact recomputation; None: none does.
+    """The sums of vectors of the product's results, before their bounds, and of the other numbers,
+    int8 in one vector; and their confidence: 0 in the lanes that need exact recomputation; None:
+    none does.
     """
     kind = rows[0].type
     if HAS_ROUNDING_PRODUCTS:
-        return [_sum(builder, *both, constants) for both in zip(rows, others, strict=True)], None
+        return _rounded_sums(builder, rows, others, constants), None
     results: list[Any] = []
     confidence: Any = None
-    for steps, other in zip(rows, others, strict=True):
+    wide, lanes = builder.sext(others, vector(WORD, others.type.count)), kind.count
+    firsts = range(0, lanes * len(rows), lanes)
+    parts = [builder.pick(wide, range(first, first + lanes)) for first in firsts]
+    for steps, other in zip(rows, parts, strict=True):
         own = builder.clamp_integers(steps, *constants.bounds)
-        x, y = (builder.sitofp(value, vector(FLOAT, kind.count)) for value in (own, other))
+        x, y = (builder.sitofp(value, vector(FLOAT, lanes)) for value in (own, other))
         units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
         units = ISA.multiply_add(builder, x, constants.own_units, units)
         fine = ISA.rounded(builder, units)
@@ -94,16 +109,40 @@ def added(
     return results, confidence
 
 
-def _sum(builder: Any, steps: Any, other: Any, constants: AdditionConstants) -> Any:
-    """One vector of sums without their zero point, with the instructions of the roundings."""
-    own = builder.clamp_integers(steps, *constants.bounds)
-    shift = constant(own.type, SUM_SHIFT)
-    *inputs, of_sum = constants.multipliers
-    terms = []
-    for value, zero, multiplier in zip((own, other), constants.zeros, inputs, strict=True):
-        shifted = builder.shl(builder.add(value, zero), shift)
-        terms.append(ISA.requantized(builder, shifted, *multiplier))
-    return ISA.requantized(builder, builder.add(*terms), *of_sum)
+def _rounded_sums(
+    builder: Any, rows: Sequence[Any], others: Any, constants: AdditionConstants
+) -> list[Any]:
+    """Vectors of sums without their zero point, with the instructions of the roundings.
+
+    The product's results are without their zero point, which is that of its input of the SUM. Two
+    vectors at a time: the numbers, of 9 bits, are int16 until they are multiplied.
+    """
+    lanes, kind = rows[0].type.count, rows[0].type
+    halves = range(lanes), range(lanes, 2 * lanes)
+    (fine_mantissa, fine_right), (sum_mantissa, sum_right) = constants.multipliers
+    results = []
+    for at in range(0, len(rows), 2):
+        pair = rows[at], rows[min(at + 1, len(rows) - 1)]
+        numbers = [min(lane, others.type.count - 1) for lane in range(at * lanes, (at + 2) * lanes)]
+        own = builder.clamp_integers(ISA.narrowed(builder, *pair), *constants.bounds)
+        by = constant(own.type, PRE_SHIFT)
+        own = builder.shl(own, by)
+        other = builder.shl(builder.sext(builder.pick(others, numbers), own.type), by)
+        other = builder.add(other, constants.other_zero)
+        swapped = builder.and_(builder.xor(own, other), constants.is_fine)
+        coarse, fine = builder.xor(own, swapped), builder.xor(other, swapped)
+        for half in halves[: len(rows) - at]:
+            term = builder.sext(builder.pick(fine, half), kind)
+            term = builder.shl(term, constant(kind, SUM_SHIFT - PRE_SHIFT))
+            term = ISA.requantized(builder, term, fine_mantissa, fine_right, is_shifted=True)
+            exact = builder.mul(
+                *(builder.sext(builder.pick(x, half), kind) for x in (coarse, constants.coarse))
+            )
+            total = builder.add(term, exact)
+            results.append(
+                ISA.requantized(builder, total, sum_mantissa, sum_right, is_shifted=True)
+            )
+    return results
 
 
 def added_exactly(

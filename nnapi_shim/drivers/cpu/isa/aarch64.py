@@ -18,10 +18,15 @@ TILING = Tiling(
     words=4,
 )
 DOTS = TILING._replace(group=4)
+# The same accumulators with half the rows: each has an address per tap, and its own stores.
+WIDE_DOTS = DOTS._replace(signed_dots=True, rows=4, few_rows=2, vectors=4, odd_rows=0)
 
 NEON = Tier(name="neon", tiling=TILING, features="+neon", registers=32, fused=True, float16=True)
 DOTPROD = NEON._replace(
-    name="dotprod", tiling=DOTS._replace(signed_dots=True), features="+neon,+v8.2a,+dotprod"
+    name="dotprod",
+    tiling=DOTS._replace(signed_dots=True),
+    byte_tiling=WIDE_DOTS,
+    features="+neon,+v8.2a,+dotprod",
 )
 I8MM = NEON._replace(name="i8mm", tiling=DOTS, features="+neon,+v8.2a,+dotprod,+i8mm")
 

@@ -63,6 +63,7 @@ TILING_128 = Tiling(lanes=4, rows=4, few_rows=2, vectors=2, cache=128 << 10)
 class Tier(NamedTuple):
     """A set of instruction-set extensions that kernels are compiled for.
 
+    tiling: of products of floats. byte_tiling: of quantized ones; None: the same.
     cpu, features: as LLVM names them; an empty cpu is the baseline of the architecture.
     registers: number of vector registers.
     fused: a multiplication and an addition are one instruction.
@@ -87,6 +88,11 @@ class Tier(NamedTuple):
     byte_weights: bool = False
     base: str = ""
     own_families: tuple[str, ...] = ()
+    byte_tiling: Tiling | None = None
+
+    def tiling_of(self, is_quantized: bool) -> Tiling:
+        """The geometry of quantized products, or of those of floats."""
+        return (self.byte_tiling if is_quantized else None) or self.tiling
 
     def compiled_for(self, family: str) -> str:
         """The name of the tier that a family of this tier's kernels is compiled for."""

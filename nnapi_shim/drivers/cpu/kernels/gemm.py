@@ -7,7 +7,7 @@ panel stays in the first-level cache while the rows of the block, which fit into
 from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
-from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
+from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING, ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
     byte_pairs,
     bytes_to_float32,
@@ -35,7 +35,7 @@ def gemm(
     halves = tile_rows == tiling.odd_rows and arithmetic.element is FLOAT
     run_tile = tile(tiling, arithmetic, tile_rows, chains, name in ADDING, halves)
     element_bytes = 4 if arithmetic.element is FLOAT else 1
-    width = TILING.panel_columns(tile_rows)
+    width = tiling.panel_columns(tile_rows)
 
     @kernel(GEMM, name)
     def product(a, number):
@@ -81,26 +81,29 @@ def gemm(
 
 
 _float32 = float32()
-_quantized = quads8() if TILING.group == 4 else pairs16()
-_quantized_row = quads8() if TILING.group == 4 else pairs16(BYTE)
+_quantized = quads8() if BYTE_TILING.group == 4 else pairs16()
+_quantized_row = quads8() if BYTE_TILING.group == 4 else pairs16(BYTE)
 
 gemm("gemm_f32", _float32, TILING.rows)
-gemm("gemm_q8", _quantized, TILING.rows)
+gemm("gemm_q8", _quantized, BYTE_TILING.rows, BYTE_TILING)
 if ISA.tier.byte_pairs:
-    gemm("gemm_pairs_q8", byte_pairs(), TILING.rows)
-    gemm("gemm_pairs_together_q8", byte_pairs(TOGETHER), TILING.rows)
-    gemm("gemm_words_q8", shifted_words(), TILING.rows)
+    gemm("gemm_pairs_q8", byte_pairs(), BYTE_TILING.rows, BYTE_TILING)
+    gemm("gemm_pairs_together_q8", byte_pairs(TOGETHER), BYTE_TILING.rows, BYTE_TILING)
+    gemm("gemm_words_q8", shifted_words(), BYTE_TILING.rows, BYTE_TILING)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm("gemm_few_f32", _float32, TILING.few_rows)
-gemm("gemm_few_q8", _quantized, TILING.few_rows)
-if TILING.odd_rows:
-    ODD = TILING._replace(vectors=TILING.odd_vectors)
-    # Where 7 divides them, as in images of 7x7; all its vectors would not fit the registers.
-    gemm("gemm_odd_f32", _float32, ODD.odd_rows, ODD)
-    gemm("gemm_odd_q8", _quantized, ODD.odd_rows, ODD)
+gemm("gemm_few_q8", _quantized, BYTE_TILING.few_rows, BYTE_TILING)
+# Where 7 divides them, as in images of 7x7; all vectors of the others would not fit the registers.
+for _name, _arithmetic, _tiling in (
+    ("gemm_odd_f32", _float32, TILING),
+    ("gemm_odd_q8", _quantized, BYTE_TILING),
+):
+    if _tiling.odd_rows:
+        _odd = _tiling._replace(vectors=_tiling.odd_vectors)
+        gemm(_name, _arithmetic, _odd.odd_rows, _odd)
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemm("gemv_f32", _float32, 1, chains=CHAINS)
-gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
+gemm("gemv_q8", _quantized_row, 1, BYTE_TILING, chains=CHAINS)
 if ISA.tier.float16:
     gemm("gemv_half_f32", halves(), 1, chains=CHAINS)
 if ISA.tier.byte_weights:

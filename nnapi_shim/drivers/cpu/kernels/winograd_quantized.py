@@ -10,7 +10,7 @@ from numba import types
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
-from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import sums16
 from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f64, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (

@@ -6,7 +6,11 @@ through a table (indirect convolution), and a filter.
 
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
-from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor, described_convolution
+from nnapi_shim.drivers.cpu.lowering.descriptor import (
+    ConvolutionDescriptor,
+    described_convolution,
+    is_quantized,
+)
 from nnapi_shim.drivers.cpu.lowering.gemm import multiplied, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.im2row import folded, is_foldable
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -37,8 +41,9 @@ JOIN_GROUPS = record(
 
 def lower_conv_2d(op: BoundOperation) -> list[Step]:
     """An im2row product for few channels, Winograd for 3x3, otherwise an indirect product."""
-    geometry, conv = tiling(), described_convolution(op, convolution_window(op))
+    conv = described_convolution(op, convolution_window(op))
     product, window = conv.product, conv.window
+    geometry = tiling(product.quantized)
     steps, source = image_in(product.input, conv.nchw)
     target, after = image_out(product.output, conv.nchw)
     if is_foldable(conv):
@@ -63,6 +68,7 @@ def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
     """Direct depthwise convolution; with one input channel, an im2row product."""
     conv = described_convolution(op, convolution_window(op))
     product, operand = conv.product, conv.filter
+    geometry = tiling(product.quantized)
     steps, source = image_in(product.input, conv.nchw)
     target, after = image_out(product.output, conv.nchw)
     _, height, width, columns = operand.dimensions
@@ -70,8 +76,8 @@ def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
     filter = Filter(operand, product.bias, columns, height * width, operand, factors)
     if is_foldable(conv) and conv.window.in_depth == 1:
         moved, filter = _columns_first(filter)
-        return [*steps, moved, *folded(conv, filter, source, target, tiling()), *after]
-    return steps + depthwise(conv, filter, source, target, tiling()) + after
+        return [*steps, moved, *folded(conv, filter, source, target, geometry), *after]
+    return steps + depthwise(conv, filter, source, target, geometry) + after
 
 
 def _columns_first(filter: Filter) -> tuple[Step, Filter]:
@@ -86,11 +92,12 @@ def _columns_first(filter: Filter) -> tuple[Step, Filter]:
 def lower_grouped_conv_2d(op: BoundOperation) -> list[Step]:
     """A matrix product per group; groups of one channel are a depthwise convolution."""
     conv, groups = described_convolution(op, convolution_window(op)), op.num_groups
+    geometry = tiling(conv.product.quantized)
     steps, source = image_in(conv.product.input, conv.nchw)
     target, after = image_out(conv.product.output, conv.nchw)
     if groups == conv.window.in_depth:
-        return steps + _single_channels(conv, source, target, tiling()) + after
-    return steps + _groups(conv, groups, source, target, tiling()) + after
+        return steps + _single_channels(conv, source, target, geometry) + after
+    return steps + _groups(conv, groups, source, target, geometry) + after
 
 
 def _single_channels(
@@ -184,4 +191,4 @@ def lower_transpose_conv_2d(op: BoundOperation) -> list[Step]:
 
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
-    return steps + transposed(op, source, target, tiling()) + after
+    return steps + transposed(op, source, target, tiling(is_quantized(op))) + after

@@ -72,12 +72,12 @@ PRODUCTS_PER_TILE = 1 << 20
 
 def lower_fully_connected(op: BoundOperation) -> list[Step]:
     """The input flattened to [batch, depth], times the transposed weights [units, depth]."""
-    geometry = tiling()
+    product = described_product(op)
+    geometry = tiling(product.quantized)
     batch = op.output.dimensions[0]
     depth = op.weights.dimensions[1]
     steps, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
-    product = described_product(op)
     tile_rows = geometry.tile_rows(batch)
     terms = further_terms(op.weights, tile_rows, geometry)
     shifted = shifted_words(op.weights, tile_rows, geometry) if terms is None else None
@@ -156,7 +156,7 @@ def _repeated(rhs: BoundOperand, sizes: Matrices) -> tuple[list[Step], Any]:
 
 def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: Any) -> list[Step]:
     """A packed product: every matrix of lhs is an image, every matrix of rhs its filter."""
-    geometry = tiling()
+    geometry = tiling(is_quantized(op))
     count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
     product = ProductDescriptor(op.variant, is_quantized(op), op.lhs, op.output)
     factors = [_scale(op)] * columns if product.quantized else []

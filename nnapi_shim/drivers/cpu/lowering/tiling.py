@@ -12,9 +12,9 @@ def tier() -> Tier:
     return NATIVE_TIERS[library.current().tier]
 
 
-def tiling() -> Tiling:
-    """The geometry of the tier's micro-kernels."""
-    return tier().tiling
+def tiling(is_quantized: bool = False) -> Tiling:
+    """The geometry of the tier's micro-kernels for products of floats, or for quantized ones."""
+    return tier().tiling_of(is_quantized)
 
 
 def round_up(value: int, step: int) -> int:

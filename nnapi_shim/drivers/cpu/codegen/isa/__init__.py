@@ -20,3 +20,4 @@ def instructions(tier: Tier, emulated: bool = False) -> Portable:
 
 ISA = instructions(target(), is_emulated())
 TILING = ISA.tier.tiling
+BYTE_TILING = ISA.tier.tiling_of(is_quantized=True)

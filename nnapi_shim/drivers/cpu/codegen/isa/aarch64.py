@@ -58,12 +58,15 @@ class Neon(Portable):
         """SQSHL."""
         return self._call("sqshl", builder, value, count)
 
-    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
+    def requantized(
+        self, builder: Any, total: Any, mantissa: Any, right: Any, is_shifted: bool = False
+    ) -> Any:
         """SQRDMULH, which is SRDHM, and SRSHL, which rounds halves up. RDPOT rounds negative halves
         down: what is negative, and shifted, is less by 1 before.
         """
         high = self._call("sqrdmulh", builder, total, mantissa)
-        borrow = builder.ashr(builder.and_(high, right), constant(total.type, 31))
+        signs = high if is_shifted else builder.and_(high, right)
+        borrow = builder.ashr(signs, constant(total.type, 31))
         return self._call("srshl", builder, builder.add(high, borrow), right)
 
     def _call(self, instruction: str, builder: Any, *operands: Any) -> Any:

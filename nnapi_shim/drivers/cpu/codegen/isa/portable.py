@@ -105,8 +105,13 @@ class Portable:
         """Value << count on vectors of int32; what does not fit becomes the nearest int32."""
         raise NotImplementedError
 
-    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any) -> Any:
-        """RDPOT(SRDHM(total, mantissa), -right) (semantics.md 5.3) on vectors of int32."""
+    def requantized(
+        self, builder: Any, total: Any, mantissa: Any, right: Any, is_shifted: bool = False
+    ) -> Any:
+        """RDPOT(SRDHM(total, mantissa), -right) (semantics.md 5.3) on vectors of int32.
+
+        is_shifted: whether `right` is known to be below 0 in every lane.
+        """
         raise NotImplementedError
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:

@@ -63,8 +63,11 @@ def _roots(schedule: Schedule, step: Step) -> list[tuple[str, Any]]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step adds two tensors without broadcasting."""
-    is_addition = step.kernel in FLOATS or step.kernel in FLIPS
-    return is_addition and is_one_by_one(step.fields)
+    if step.kernel in FLIPS:
+        # `down` is 1 where the multiplier of the sum is 1/2 or more: where the output's scale is
+        # less than 2^-18 of an input's.
+        return step.fields["down"] > 1 and is_one_by_one(step.fields)
+    return step.kernel in FLOATS and is_one_by_one(step.fields)
 
 
 def _is_whole(product: Step, addition: Step) -> bool:
