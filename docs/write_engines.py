@@ -8,18 +8,13 @@ from pathlib import Path
 
 from nnapi_shim.drivers.engines.declined import Declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED as BY_IREE
-from nnapi_shim.drivers.engines.declined_by_iree import DECLINED_ON_VULKAN
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED as BY_ONNXRUNTIME
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED as BY_OPENVINO
 from nnapi_shim.formats.onnx.exporting.table import RULES
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import Operation
 
-ENGINES = {
-    "onnxruntime": BY_ONNXRUNTIME,
-    "openvino": BY_OPENVINO,
-    "iree": (*BY_IREE, *DECLINED_ON_VULKAN),
-}
+ENGINES = {"onnxruntime": BY_ONNXRUNTIME, "openvino": BY_OPENVINO, "iree": BY_IREE}
 
 PAGE = Path(__file__).with_name("engines.md")
 

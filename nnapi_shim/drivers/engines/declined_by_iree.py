@@ -28,10 +28,9 @@ PROVEN = (
     "SUB",
     "TANH",
 )
-"""Operations whose vectors without float16 and quantized tensors have all been computed."""
-
-PROVEN_ON_VULKAN = tuple(name for name in PROVEN if name != "CONV_2D")
-"""The same on a device of Vulkan (lavapipe of Mesa 22.3.6)."""
+"""Operations whose vectors without float16 and quantized tensors have all been computed, on the
+processor and by Vulkan (lavapipe of Mesa 22.3.6).
+"""
 
 DECLINED: tuple[Declined, ...] = (
     Declined(
@@ -49,14 +48,3 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
 )
-
-DECLINED_ON_VULKAN: tuple[Declined, ...] = (
-    Declined(
-        tuple(name for name in PROVEN if name not in PROVEN_ON_VULKAN),
-        always,
-        "on devices of Vulkan",
-        "not tried with this engine",
-        _SEEN,
-    ),
-)
-"""What else the devices of Vulkan do not take."""

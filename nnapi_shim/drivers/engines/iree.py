@@ -10,7 +10,7 @@ from iree import runtime
 
 from nnapi_shim import address, log, processors
 from nnapi_shim.drivers.engines.declined import why_declined
-from nnapi_shim.drivers.engines.declined_by_iree import DECLINED, DECLINED_ON_VULKAN
+from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.drivers.engines.iree_compiler import compiled
 from nnapi_shim.drivers.engines.kept import kept
@@ -83,9 +83,8 @@ class Engine:
         return targets
 
     def declined(self, target: Target, node: Any) -> str:
-        """A row of DECLINED, or of DECLINED_ON_VULKAN."""
-        others = () if target.place == _PROCESSOR else DECLINED_ON_VULKAN
-        return why_declined((*DECLINED, *others), node)
+        """A row of DECLINED."""
+        return why_declined(DECLINED, node)
 
     def compiled(
         self,
