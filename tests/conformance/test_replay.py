@@ -82,7 +82,9 @@ def test_reference_from_c(program, tmp_path):
     assert lines == ["mapped: numpy", f"{len(chosen)} passed, 0 failed"]
 
 
-@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
+@pytest.mark.parametrize(
+    "device", ["nnapi-cpu", pytest.param("nnapi-reference", marks=pytest.mark.slow)]
+)
 def test_without_files(program, tmp_path, device):
     """After nnapi_shim_loadEverything(), every operation runs in a program that can open none."""
     chosen = a_quarter()

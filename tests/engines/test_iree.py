@@ -123,6 +123,7 @@ def test_a_deadline_that_has_passed():
     assert caught.value.code is ResultCode.MISSED_DEADLINE_PERSISTENT
 
 
+@pytest.mark.own_process
 def test_the_program_does_not_load_the_compiler():
     """Three hundred megabytes, and a crash of it would be one of the program."""
     prepared(chain("ADD"))
@@ -147,6 +148,7 @@ def test_what_the_compiler_refuses(content, options, why, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.own_process
 def test_a_compiler_that_crashes(monkeypatch, capfd):
     """In its process alone."""
     monkeypatch.setattr(iree_compiler, "__name__", "tests.engines.crashing_compiler")
