@@ -272,9 +272,10 @@ class Operation:
         if match is None:
             counts = len(inputs), len(outputs)
             if counts not in self._counts_expanded:
-                self._counts_expanded.add(counts)
                 for types, result in self.uses(*counts):
                     self._matches.setdefault(types, result)
+                # Last: until all are stored, other threads store them, too, and forked children.
+                self._counts_expanded.add(counts)
                 match = self._matches.get(key)
             if match is None:
                 from nnapi_shim.operations.mismatch import no_use

@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from zlib import crc32
@@ -17,7 +18,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.drivers.reference.prepared_model import formula
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import OperandType, ResultCode
+from nnapi_shim.hal.enums import OperandType, OperationType, ResultCode
 from nnapi_shim.operations import FAMILIES, operation, registry
 from nnapi_shim.operations.declare import Operation
 from tests.operations.cases import PLANS, TOLERANCE, USES, example, uses
@@ -45,6 +46,28 @@ def test_a_use_matches_its_row_and_form(use):
     assert match.variant == use.variant
     assert match.since == use.since
     assert match.input_names == use.names
+
+
+def test_a_thread_that_comes_while_another_stores_the_first_use(monkeypatch):
+    add = operation(OperationType.ADD)
+    use = [use for use in USES if use.operation is add][-1]
+
+    others = []
+
+    class Matches(dict):
+        """Another thread matches before the first is stored."""
+
+        def setdefault(self, types, match):
+            if not others:
+                others.append(None)
+                with ThreadPoolExecutor() as pool:
+                    others.append(pool.submit(add.match, use.inputs, use.outputs).result())
+            return super().setdefault(types, match)
+
+    monkeypatch.setattr(add, "_matches", Matches())
+    monkeypatch.setattr(add, "_counts_expanded", set())
+    match = add.match(use.inputs, use.outputs)
+    assert match.variant == others[1].variant == use.variant
 
 
 def declared_uses(declaration):
