@@ -34,11 +34,8 @@ TESTS = (
     *("tests/memory/test_huge_pages.py", "tests/runtime/test_memory_desc.py"),
     *("tests/drivers/cpu/test_mapped_weights.py", "tests/drivers/cpu/test_memory_planner.py"),
     *("tests/drivers/isolated/test_memory.py", "tests/drivers/cpu/test_cache.py"),
-    "tests/abi/test_bad_input.py::test_rules[counts]",
-    *(
-        f"tests/abi/test_bad_input.py::test_rules_on[{group}-nnapi-cpu]"
-        for group in ("memories", "memory_descs", "device_memories", "hardware_buffers", "overlaps")
-    ),
+    "tests/abi/test_bad_input.py::test_rules[objects]",
+    "tests/abi/test_bad_input.py::test_rules_on[memories-nnapi-cpu]",
     *(
         f"{GUARDED}::test_nothing_outside_an_operand_is_touched[{family}]"
         for family in ("joining", "padding", "softmax")
