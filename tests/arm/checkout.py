@@ -6,7 +6,6 @@ those of the installed wheel.
 """
 
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,13 +22,14 @@ from tests.arm.emulated_root import (
     pip_install,
     run,
 )
+from tests.arm.parts import Outcome, Setting, shown
 from tests.emulation import SETTING
 
 PROJECT = "/project"
 MADE = BUILD / "checkout"
 """What is build/ in the root."""
 VENV = "venv"
-PACKAGES = ("pytest", "numpy", "cffi", "pycparser", "typer")
+PACKAGES = ("pytest", "pytest-xdist", "numpy", "cffi", "pycparser", "typer")
 START_UP = (
     "test_startup.py test_threads.py test_mixed.py test_every_function.py "
     "test_constants_in_place.py test_hardware_buffer.py hostile"
@@ -38,7 +38,7 @@ OF_TIERS = ["tests/drivers/cpu/test_passes.py", "tests/drivers/cpu/test_library.
 """What depends on the tiers of the processor, and where kernels are."""
 TESTS = [*(f"tests/abi/{name}" for name in START_UP.split()), "tests/native/test_pool.py"]
 TESTS += OF_TIERS
-PYTEST = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist")
+PYTEST = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
 QUICK = ["tests/abi/test_threads.py", "tests/abi/test_startup.py::test_fork"]
 
 
@@ -62,10 +62,10 @@ def ready_checkout(root: Path, tier: str) -> None:
 
 
 def in_project(
-    root: Path, tier: str, command: Sequence[str], **environment: str
+    root: Path, tier: str, command: Sequence[str], made: Path = MADE, **environment: str
 ) -> list[str | Path]:
-    """The command line that runs a command in the checkout."""
-    mounts = {PROJECT: ROOT, f"{PROJECT}/build": MADE}
+    """The command line that runs a command in the checkout. made: its folder build/."""
+    mounts = {PROJECT: ROOT, f"{PROJECT}/build": made}
     mounts |= {folder: Path(folder) for folder in COMPILER_FOLDERS}
     if CONFORMANCE.is_dir():
         mounts[VECTORS] = CONFORMANCE
@@ -74,31 +74,36 @@ def in_project(
     return enter(root, words, tier, mounts, **settings)
 
 
-def inside(root: Path, tier: str, arguments: Sequence[str], **environment: str) -> list[str | Path]:
+def inside(
+    root: Path, tier: str, arguments: Sequence[str], made: Path = MADE, **environment: str
+) -> list[str | Path]:
     """The command line that runs the checkout's Python."""
-    return in_project(root, tier, [f"/{VENV}/bin/python", *arguments], **environment)
+    return in_project(root, tier, [f"/{VENV}/bin/python", *arguments], made, **environment)
 
 
-def succeeds(command: Sequence[str | Path]) -> bool:
-    """Whether a command does; what it prints is shown."""
-    return subprocess.run([str(word) for word in command], check=False).returncode == 0
+def tests_with(
+    setting: Setting, tests: Sequence[str], made: Path = MADE, **environment: str
+) -> Outcome:
+    """What pytest says of tests; it prints what is left out, and why."""
+    processes = ["--numprocesses", str(setting.jobs)] if setting.jobs > 1 else ["-p", "no:xdist"]
+    words = [*PYTEST, *processes, *tests]
+    return shown(inside(setting.root, setting.tier, words, made, **environment))
 
 
-def check_models(root: Path, tier: str, quick: bool, jobs: int) -> bool:
+def check_models(setting: Setting) -> Outcome:
     """Whether random models give the results of nnapi-reference."""
-    seeds = "0:40" if quick else "0:600"
-    words = ["-m", "tests.random_models", "--seeds", seeds, "--jobs", str(jobs)]
-    return succeeds(inside(root, tier, words))
+    seeds = "0:40" if setting.is_quick else "0:600"
+    words = ["-m", "tests.random_models", "--seeds", seeds, "--jobs", str(setting.jobs)]
+    return shown(inside(setting.root, setting.tier, words))
 
 
-def check_sanitizers(root: Path, tier: str, quick: bool) -> bool:
+def check_sanitizers(setting: Setting) -> Outcome:
     """Whether AddressSanitizer finds nothing in the C programs of `make check-native`."""
-    rounds = "1" if quick else "5"
-    return succeeds(inside(root, tier, ["tests/memory/run_sanitized.py", rounds]))
+    rounds = "1" if setting.is_quick else "5"
+    words = ["tests/memory/run_sanitized.py", rounds]
+    return shown(inside(setting.root, setting.tier, words))
 
 
-def check_native(root: Path, tier: str, quick: bool) -> bool:
-    """Whether the tests of start-up, forks, threads and hostile programs pass; prints what is left
-    out, and why.
-    """
-    return succeeds(inside(root, tier, [*PYTEST, *(QUICK if quick else TESTS)]))
+def check_native(setting: Setting) -> Outcome:
+    """Whether the tests of start-up, forks, threads and hostile programs pass."""
+    return tests_with(setting, QUICK if setting.is_quick else TESTS)

@@ -158,7 +158,7 @@ def enter(
         "LD_LIBRARY_PATH": f"/{SITE}/nnapi_shim/lib",
         "NNAPI_SHIM_JIT": "off",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPYCACHEPREFIX": "/pycache",  # not beside the sources, which may be this machine's
         **environment,
     }
     words = [f"{name}={value}" for name, value in variables.items()]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.arm.emulated_root import BUILD, PROCESSORS, ROOT, enter, output
+from tests.arm.parts import Outcome, Setting
 
 SHARED = BUILD / "shared"
 INSIDE = "/shared"
@@ -35,14 +36,20 @@ Machine = tuple[str, list[str | Path], str]
 """A name, how its commands begin, and its path of the shared folder."""
 
 
-def check(root: Path, tier: str, quick: bool) -> bool:
+def check(setting: Setting) -> Outcome:
     """Whether folders of cached models and captures are good on both architectures."""
     shutil.rmtree(SHARED, ignore_errors=True)
     for folder in ("models", "state"):
         (SHARED / folder).mkdir(parents=True, mode=0o700)
-    wrong = [*cached_models(root), *captures(root, tier)]
-    print(f"folders of both architectures: {'; '.join(wrong) or 'ok'}", flush=True)
-    return not wrong
+    wrong = [*cached_models(setting.root), *captures(setting.root, setting.tier)]
+    captured = 2 * len(names_of_examples())
+    text = f"a model that {len(PROCESSORS) + 1} processors cache, {captured} captures"
+    return Outcome(not wrong, "; ".join(wrong) or text)
+
+
+def names_of_examples() -> list[str]:
+    """The C examples that captures are made of."""
+    return [path.stem for path in sorted((ROOT / "c_examples").glob("*.expected"))]
 
 
 def here() -> list[str | Path]:
@@ -97,7 +104,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, str]]:
 
 def captures(root: Path, tier: str) -> list[str]:
     """What is wrong when the C examples are recorded on one machine and repeated on the other."""
-    names = [path.stem for path in sorted((ROOT / "c_examples").glob("*.expected"))]
+    names = names_of_examples()
     machines = {
         "here": (here(), str(SHARED), ROOT / "build" / "c_examples", sys.executable),
         "there": (emulated(root, tier), INSIDE, Path("/examples"), "python3"),

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.arm.emulated_root import BUILD, ROOT, SUITE, TRIPLET, enter, output, run
+from tests.arm.parts import Outcome, Setting
 
 DIST = BUILD / "dist"
 BARE = BUILD / "bare"
@@ -48,16 +49,16 @@ def compile_example(include: Path, libraries: Path, program: Path) -> None:
     run([*words, "-lneuralnetworks", "-lm"])
 
 
-def check(root: Path, tier: str, quick: bool) -> bool:
+def check(setting: Setting) -> Outcome:
     """Whether C and Python examples print what they should, of the packages and of the tarball."""
     shutil.rmtree(DIST, ignore_errors=True)
     for command in ("deb", "dist"):
         make_packages(command)
     make_bare_root()
-    return check_installed(root, tier)
+    return check_installed(setting.root, setting.tier)
 
 
-def check_installed(root: Path, tier: str) -> bool:
+def check_installed(root: Path, tier: str) -> Outcome:
     """Installs what is in DIST; whether the examples print what they should."""
     (archive,) = DIST.glob("*.tar.xz")
     packages = sorted(DIST.glob("*.deb"))
@@ -98,5 +99,4 @@ def check_installed(root: Path, tier: str) -> bool:
         if found != (0, PRINTED):
             wrong.append(f"{title}, Python: {found}")
     names = ", ".join(path.name for path in [*packages, archive])
-    print(f"{names}: C and Python examples: {'; '.join(wrong) or 'ok'}", flush=True)
-    return not wrong
+    return Outcome(not wrong, "; ".join(wrong) or f"{names}: C and Python examples")
