@@ -1,11 +1,15 @@
-"""Writes an object file of epilogues with an ADD of bytes, for tier neon: as they are, and with
-mistakes.
+"""Writes an object file of epilogues with an ADD of bytes, for tier neon and tiles of so many rows
+and vectors; for the first tile, with mistakes, too. Prints the names of the mistakes.
 
-    NNAPI_SHIM_BUILD_TIER=neon NNAPI_SHIM_BUILD_MACHINE=aarch64 python -m tests.arm.emit_sums FILE
+    python -m tests.arm.emit_sums FILE ROWSxVECTORS ...
+
+with NNAPI_SHIM_BUILD_TIER=neon and NNAPI_SHIM_BUILD_MACHINE=aarch64 in its environment.
+
+A function is called sums_MISTAKE_ROWSxVECTORS; the one without is sums_correct_ROWSxVECTORS.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,7 +115,10 @@ class Sums(epilogue.Epilogue):
     def write(self) -> None:
         builder, size = self.builder, 4 * self.lanes
         addresses = [
-            [builder.add(self.args["table"], long(size * (m * self.vectors + j))) for j in (0, 1)]
+            [
+                builder.add(self.args["table"], long(size * (m * self.vectors + j)))
+                for j in range(self.vectors)
+            ]
             for m in range(self.rows)
         ]
         self.store([[builder.load_from(at, self.sum_type, 4) for at in row] for row in addresses])
@@ -124,22 +131,25 @@ def nothing() -> Iterator[None]:
     yield
 
 
-def main(path: Path) -> None:
+def main(path: Path, shapes: Sequence[str]) -> None:
     """Emit everything."""
     module = ir.Module("sums")
     module.triple = TRIPLE
     kind = ir.FunctionType(VOID, [LONG] * len(NAMES) + [FLOAT] * 2)
     for name, change in {"correct": nothing(), **MISTAKES}.items():
         with change:
-            function = ir.Function(module, kind, f"sums_{name}")
-            Sums(function, NAMES, TILING, pairs16(), TILING.rows, TILING.vectors, adds=True).write()
+            for shape in shapes[:1] if name in MISTAKES else shapes:
+                rows, vectors = map(int, shape.split("x"))
+                function = ir.Function(module, kind, f"sums_{name}_{shape}")
+                Sums(function, NAMES, TILING, pairs16(), rows, vectors, adds=True).write()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         features=target().features, reloc="pic"
     )
     path.write_bytes(machine.emit_object(llvm.parse_assembly(str(module))))
+    print(*MISTAKES)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -5,11 +5,12 @@ Models of a convolution and an ADD give the constants, and the reference their r
 the convolution are computed here; the epilogue that `emit_sums` writes does the rest.
 """
 
+import itertools
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -23,30 +24,10 @@ from nnapi_shim.drivers.cpu.passes.schedule import fuse_additions
 from nnapi_shim.drivers.reference.fixed_point import decomposed
 from tests.arm.test_arm import COMPILER, QEMU, ROOT, SYSROOT, needs_compiler, needs_emulator
 
-MISTAKES = (
-    *("shift", "borrow", "rounding", "bounds", "limits", "product_zero", "other_zero", "exchanged"),
-    *("fine", "sum", "coarse"),
-)
-"""Of emit_sums.py."""
 U8, S8, QC8 = "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED", "TENSOR_QUANT8_SYMM_PER_CHANNEL"
-TILING = aarch64.NEON.tiling
-ROWS, COLUMNS = TILING.rows, TILING.columns
-MODELS, PIXELS = 160, 61
+MODELS, PIXELS, MOST_COLUMNS = 160, 61, 16
 UNUSED = 0xA5
 """In the output, where nothing is to be written."""
-CALL = np.dtype(
-    [
-        ("numbers", "<i8", 4),
-        ("block", "<i8", ADDITION.words),
-        ("bounds", "<f4", 2),
-        ("panel", "<i4", (6, COLUMNS)),
-        ("sums", "<i4", (ROWS, COLUMNS)),
-        ("addend", "u1", (ROWS, COLUMNS)),
-    ]
-)
-"""numbers: rows, columns, zero point and flip of the product. block: what is added, and how.
-bounds: of the product. panel: the bias, which is in the sums already; constants of columns.
-"""
 MAIN = """
 #include <stdint.h>
 #include <stdio.h>
@@ -61,10 +42,12 @@ typedef int64_t word;
 typedef void sums(word table, word taps, word depth, word base, word zero, word panel, word output,
     word output_stride, word rows, word columns, word correction, word flip, word zero_point,
     word output_flip, word addend, word addend_stride, word addition, float low, float high);
-#define VARIANT(name) extern sums sums_##name;
+#define FUNCTION(name, shape) sums_##name##_##shape
+#define NAMED(name, shape) FUNCTION(name, shape)
+#define VARIANT(name) extern sums NAMED(name, SHAPE);
 VARIANTS
 #undef VARIANT
-#define VARIANT(name) { #name, sums_##name },
+#define VARIANT(name) { #name, NAMED(name, SHAPE) },
 static const struct { const char *name; sums *function; } variants[] = { VARIANTS };
 int main(int count, char **words)
 {
@@ -88,6 +71,54 @@ int main(int count, char **words)
 """
 
 
+class Shape(NamedTuple):
+    """A tile: rows x vectors of four columns."""
+
+    rows: int
+    vectors: int
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.vectors}"
+
+    @property
+    def columns(self) -> int:
+        return 4 * self.vectors
+
+    @property
+    def outputs(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    @property
+    def call(self) -> np.dtype[Any]:
+        """numbers: rows, columns, zero point and flip of the product. block: what is added, and
+        how. bounds: of the product. panel: the bias, which is in the sums already, and constants of
+        columns.
+        """
+        return np.dtype(
+            [
+                ("numbers", "<i8", 4),
+                ("block", "<i8", ADDITION.words),
+                ("bounds", "<f4", 2),
+                ("panel", "<i4", (6, self.columns)),
+                ("sums", "<i4", self.outputs),
+                ("addend", "u1", self.outputs),
+            ],
+            align=True,
+        )
+
+
+ODD = Shape(3, 3)
+"""Vectors are added in pairs: this tile has a pair and one alone."""
+
+
+def shapes() -> list[Shape]:
+    """ODD, one vector, and the tiles of kernels with an addend on each tier."""
+    tilings = [tier.tiling_of(is_quantized=True) for tier in aarch64.ARCHITECTURE.tiers]
+    found = {Shape(tiling.rows, tiling.vectors) for tiling in tilings}
+    found |= {Shape(each.odd_rows, each.odd_vectors) for each in tilings if each.odd_rows}
+    return [ODD, *sorted(found | {Shape(8, 1)})]
+
+
 class Fused(NamedTuple):
     """A model whose ADD is fused. sums, addends and results: [PIXELS, columns]."""
 
@@ -99,18 +130,25 @@ class Fused(NamedTuple):
     kind: str
 
 
-def program(folder: Path) -> Path:
-    """All variants in one."""
+def programs(folder: Path, tiles: Sequence[Shape]) -> tuple[dict[Shape, Path], list[str]]:
+    """A program for each shape, that of the first with mistakes, too, and the names of these."""
     environment = {"NNAPI_SHIM_BUILD_TIER": "neon", "NNAPI_SHIM_BUILD_MACHINE": "aarch64"}
-    command = [sys.executable, "-m", "tests.arm.emit_sums", folder / "sums.o"]
-    subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=True)
-    numbers = {"WORDS": ADDITION.words, "ROWS": ROWS, "COLUMNS": COLUMNS, "UNUSED": UNUSED}
-    numbers["VARIANTS"] = " ".join(f"VARIANT({name})" for name in ("correct", *MISTAKES))
+    command = [sys.executable, "-m", "tests.arm.emit_sums", folder / "sums.o", *map(str, tiles)]
+    mistakes = subprocess.check_output(
+        command, cwd=ROOT, env=os.environ | environment, text=True
+    ).split()
+    numbers = {"WORDS": ADDITION.words, "UNUSED": UNUSED}
     (folder / "main.c").write_text(MAIN)
-    defines = [f"-D{name}={value}" for name, value in numbers.items()]
-    sources = [folder / "main.c", folder / "sums.o"]
-    subprocess.run([COMPILER, "-O1", *defines, *sources, "-o", folder / "sums"], check=True)
-    return folder / "sums"
+    paths = {}
+    for shape in tiles:
+        paths[shape] = folder / f"sums_{shape}"
+        names = ["correct", *(mistakes if shape == tiles[0] else ())]
+        own = {"ROWS": shape.rows, "COLUMNS": shape.columns, "SHAPE": shape}
+        own["VARIANTS"] = " ".join(f"VARIANT({name})" for name in names)
+        defines = [f"-D{name}={value}" for name, value in (numbers | own).items()]
+        sources = [folder / "main.c", folder / "sums.o"]
+        subprocess.run([COMPILER, "-O1", *defines, *sources, "-o", paths[shape]], check=True)
+    return paths, mistakes
 
 
 def fused(random: np.random.Generator) -> Fused | None:
@@ -124,7 +162,7 @@ def fused(random: np.random.Generator) -> Fused | None:
     def scale() -> float:
         return float(np.float32(2.0 ** random.choice([0, -1, random.uniform(-5, 2)])))
 
-    columns, depth = int(random.integers(1, COLUMNS + 1)), int(random.integers(1, 5))
+    columns, depth = int(random.integers(1, MOST_COLUMNS + 1)), int(random.integers(1, 5))
     zeros, scales = [zero_point() for _ in range(4)], [scale() for _ in range(3)]
     x_scale, w_scales = scale(), [scale() for _ in range(columns)]
     model = Model()
@@ -180,32 +218,37 @@ def fused(random: np.random.Generator) -> Fused | None:
     )
 
 
-def calls(model: Fused) -> Iterator[tuple[Any, Any]]:
+def calls(model: Fused, shape: Shape) -> Iterator[tuple[Any, Any]]:
     """Calls, and the outputs that they have to leave."""
     fields = model.fields
     mantissas, exponents = decomposed(model.multipliers)
     tables = [mantissas, np.maximum(exponents, 0), np.minimum(exponents, 0), mantissas, exponents]
-    for first in range(0, PIXELS, ROWS):
-        sums, addends, results = (
-            part[first : first + ROWS] for part in (model.sums, model.addends, model.results)
-        )
+    for m, n in itertools.product(
+        range(0, PIXELS, shape.rows), range(0, model.sums.shape[1], shape.columns)
+    ):
+        part = np.s_[m : m + shape.rows, n : n + shape.columns]
+        sums, addends, results = (each[part] for each in (model.sums, model.addends, model.results))
         rows, columns = sums.shape
-        call = np.zeros((), CALL)
+        call = np.zeros((), shape.call)
         call["numbers"] = rows, columns, fields["zero_point"], fields["output_flip"]
         call["block"] = np.frombuffer(fields["addition"], "<i8")
         call["bounds"] = fields["low"], fields["high"]
-        call["panel"][1:, :columns] = tables
-        call["sums"][:, :columns] = sums[np.minimum(range(ROWS), rows - 1)]  # it is stored again
+        call["panel"][1:, :columns] = [table[part[1]] for table in tables]
+        call["sums"][:, :columns] = sums[np.minimum(range(shape.rows), rows - 1)]  # stored again
         call["addend"][:rows, :columns] = addends
-        outputs = np.full((ROWS, COLUMNS), UNUSED, np.uint8)
+        outputs = np.full(shape.outputs, UNUSED, np.uint8)
         outputs[:rows, :columns] = results
         yield call, outputs
 
 
-def computed(path: Path, variant: str, data: bytes) -> Any:
+def computed(path: Path, variant: str, data: bytes, shape: Shape) -> Any:
     command = [QEMU, "-L", SYSROOT, path, variant]
     done = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True)
-    return np.frombuffer(done.stdout, np.uint8).reshape(-1, ROWS, COLUMNS)
+    return np.frombuffer(done.stdout, np.uint8).reshape(-1, *shape.outputs)
+
+
+def test_shapes() -> None:
+    assert {1, 2, 3, 4} <= {shape.vectors for shape in shapes()}
 
 
 @needs_compiler
@@ -218,10 +261,12 @@ def test_sums_as_the_reference(tmp_path: Path) -> None:
     at = list(ADDITION.fields).index("fine_mantissa")
     fine = [np.frombuffer(model.fields["addition"], "<i8")[at] for model in models]
     assert fine.count(2**31 - 1) > MODELS / 20  # inputs with the same scale
-    pairs = [pair for model in models for pair in calls(model)]
-    data = np.stack([call for call, _ in pairs]).tobytes()
-    expected = np.stack([outputs for _, outputs in pairs])
-    path = program(tmp_path)
-    np.testing.assert_array_equal(computed(path, "correct", data), expected)
-    for mistake in MISTAKES:
-        assert not np.array_equal(computed(path, mistake, data), expected), mistake
+    paths, mistakes = programs(tmp_path, shapes())
+    assert len(mistakes) > 10
+    for shape, path in paths.items():
+        pairs = [pair for model in models for pair in calls(model, shape)]
+        data = np.stack([call for call, _ in pairs]).tobytes()
+        expected = np.stack([outputs for _, outputs in pairs])
+        np.testing.assert_array_equal(computed(path, "correct", data, shape), expected, str(shape))
+        for mistake in mistakes if shape == ODD else ():
+            assert not np.array_equal(computed(path, mistake, data, shape), expected), mistake
