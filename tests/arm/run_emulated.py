@@ -17,6 +17,8 @@ sanitizers: the C programs of `make check-native` with AddressSanitizer, on one 
 packages: the Debian packages and the tarball are made and installed; a C and a Python program.
 pages: start-up, memories, cached models and some vectors with pages of 16 and 64 KB, on one tier.
 
+A part that fails does not keep the others from running; a table of all is at the end.
+
 --quick takes a few vectors and models. It needs root rights (chroot, mount), binfmt_misc, and the
 packages that a message names.
 """
