@@ -207,9 +207,11 @@ class CallGraph:
             for base in self.modules[self.homes[owner]].classes[owner].bases:
                 yield from self._bases(ast.unparse(base))
 
-    def _subclasses(self, owner: str) -> Iterator[str]:
-        if owner:
-            yield from (name for name in self.homes if name != owner and owner in self._bases(name))
+    @cache  # noqa: B019 - one graph is made
+    def _subclasses(self, owner: str) -> tuple[str, ...]:
+        if not owner:
+            return ()
+        return tuple(name for name in self.homes if name != owner and owner in self._bases(name))
 
     def type_of(self, node: ast.expr, function: Function, depth: int = 0) -> str:
         """The class of a value, or "" if it is not known."""

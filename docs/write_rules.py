@@ -5,6 +5,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,7 @@ CODES = {
     "unmappable": "UNMAPPABLE",
 }
 REFUSALS = {*CODES, "NnapiError"}
+CALLED = re.compile(rf"\b({'|'.join(sorted(REFUSALS))})\(")
 
 
 class Refusal(NamedTuple):
@@ -114,15 +116,21 @@ def problems() -> list[str]:
     return wrong
 
 
-def refusals() -> Iterator[Refusal]:
+@cache
+def refusals() -> tuple[Refusal, ...]:
     """All refusals with a literal rule id."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path == PACKAGE / "errors.py":
-            continue
-        for function, call in _calls(ast.parse(path.read_text()), None):
-            if "rule" not in [word.arg for word in call.keywords]:  # else it is handed on
-                where = f"{path.relative_to(ROOT)}:{call.lineno}"
-                yield from _refusals(call, function, where)
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return tuple(it for path in paths if path != PACKAGE / "errors.py" for it in _in_file(path))
+
+
+def _in_file(path: Path) -> Iterator[Refusal]:
+    text = path.read_text()
+    if CALLED.search(text) is None:  # which is known long before it is parsed
+        return
+    for function, call in _calls(ast.parse(text), None):
+        if "rule" not in [word.arg for word in call.keywords]:  # else it is handed on
+            where = f"{path.relative_to(ROOT)}:{call.lineno}"
+            yield from _refusals(call, function, where)
 
 
 def _calls(

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import random
 import signal
@@ -44,6 +45,14 @@ def pytest_collection_modifyitems(config, items):
         files = {item.path: draw() for item in items}
         order = {item.nodeid: (files[item.path], draw()) for item in items}
         items.sort(key=lambda item: order[item.nodeid])
+
+
+def pytest_collection_finish(session):
+    """Take the tests and their modules out of what each collection of garbage looks at: that takes
+    seconds, and benchmarks begin with one.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

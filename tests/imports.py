@@ -67,7 +67,10 @@ def parsed(path: Path, base: Path = PACKAGE) -> Module:
     return Module(path.relative_to(base).as_posix(), tree)
 
 
-MODULES = [parsed(path) for path in sorted(PACKAGE.rglob("*.py"))]
+@cache
+def modules() -> list[Module]:
+    """All modules of the package."""
+    return [parsed(path) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 def is_for_type_checkers(node: ast.AST) -> bool:

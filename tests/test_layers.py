@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nnapi_shim.drivers.cpu.isa.every import TIERS
-from tests.imports import MODULES, PACKAGE, ROOT, Module, exists, imports, parsed, unknown
+from tests.imports import PACKAGE, ROOT, Module, exists, imports, modules, parsed, unknown
 
 OPEN = {
     "errors",
@@ -132,7 +132,7 @@ READS_THE_ENVIRONMENT = (
 
 def import_directions() -> Iterator[str]:
     """A layer imports what stands to its right, and no relative names."""
-    for module in MODULES:
+    for module in modules():
         if module.path == "__init__.py":  # its names are imported on first use
             continue
         if module.layer not in RIGHT_OF:
@@ -152,7 +152,7 @@ def import_directions() -> Iterator[str]:
 def imports_by_name() -> Iterator[str]:
     """No string names a module of the package but in the listed files, where there is a reason."""
     listed = set(IMPORT_BY_NAME)
-    for module in MODULES:
+    for module in modules():
         if module.path == "__init__.py":
             continue
         items = [(item.node, item.name) for item in imports(module) if item.by_name]
@@ -168,7 +168,7 @@ def imports_by_name() -> Iterator[str]:
 
 def names_of_the_package() -> Iterator[str]:
     """The package's own names are for programs: modules import what they need where it is."""
-    for module in MODULES:
+    for module in modules():
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ImportFrom) and node.module == "nnapi_shim":
                 for alias in node.names:
@@ -211,7 +211,7 @@ def rooms_of_the_cpu_device() -> Iterator[str]:
     """The rooms of drivers/cpu import one way, and kernels are compiled by the device alone."""
     rank = {room: at for at, rooms in enumerate(CPU_ROOMS) for room in rooms}
     prefix = "nnapi_shim.drivers.cpu."
-    for module in MODULES:
+    for module in modules():
         own = module.name.removeprefix(prefix).partition(".")[0]
         if not module.name.startswith(prefix):
             continue
@@ -231,7 +231,7 @@ def rooms_of_the_cpu_device() -> Iterator[str]:
 
 def devices_are_separate() -> Iterator[str]:
     """A device knows of no other, and its kernels are imported late: numba comes with them."""
-    for module in MODULES:
+    for module in modules():
         own = "/".join(module.path.split("/")[:2])
         for item in imports(module):
             target = item.name.removeprefix("nnapi_shim.").replace(".", "/")
@@ -248,7 +248,7 @@ def devices_are_separate() -> Iterator[str]:
 
 def packages_at_home() -> Iterator[str]:
     """Numba is for kernels, cffi for the edges."""
-    for module in MODULES:
+    for module in modules():
         for item in imports(module):
             package = item.name.partition(".")[0]
             if package in HOMES and not module.within(HOMES[package]):
@@ -258,7 +258,7 @@ def packages_at_home() -> Iterator[str]:
 
 def numpy_is_not_needed_to_start() -> Iterator[str]:
     """Nothing that a C program imports on the way to the CPU device imports numpy."""
-    for module in MODULES:
+    for module in modules():
         starts = module.within(STARTS_WITHOUT_NUMPY) or module.layer in {*OPEN, "handles"}
         if not starts or module.within(NUMBA):
             continue
@@ -281,7 +281,7 @@ def broad_handlers() -> Iterator[str]:
         "tools/model_source.py",
         "tools/peers.py",
     )
-    for module in MODULES:
+    for module in modules():
         if module.path in callers:
             continue
         for node in ast.walk(module.tree):
@@ -297,7 +297,7 @@ def broad_handlers() -> Iterator[str]:
 
 def printing() -> Iterator[str]:
     """Stdout belongs to the program; only commands print."""
-    for module in MODULES:
+    for module in modules():
         if module.within(PRINTS):
             continue
         for node in ast.walk(module.tree):
@@ -319,21 +319,21 @@ def docstrings() -> Iterator[str]:
                 if is_documented and not child.name.startswith("_"):
                     yield from missing(child, child.name)
 
-    for module in MODULES:
+    for module in modules():
         for node, name in missing(module.tree, "the module"):
             yield module.at(node, f"{name} has no docstring")
 
 
 def settings() -> Iterator[str]:
     """The table has every variable that is read, and none that is not."""
-    table = next(module for module in MODULES if module.path == "settings.py")
+    table = next(module for module in modules() if module.path == "settings.py")
     names = {}
     for node in table.tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Setting("):
             names[ast.unparse(node.targets[0])] = (node, ast.literal_eval(node.value.args[0]))
     imported = {
         alias.name
-        for module in MODULES
+        for module in modules()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.ImportFrom) and node.module == "nnapi_shim.settings"
         for alias in node.names
@@ -350,7 +350,7 @@ def settings() -> Iterator[str]:
 
 def environment() -> Iterator[str]:
     """The environment is read through the table of settings."""
-    for module in MODULES:
+    for module in modules():
         if module.within(READS_THE_ENVIRONMENT):
             continue
         for node in ast.walk(module.tree):
@@ -363,7 +363,7 @@ def instruction_sets() -> Iterator[str]:
     number of lanes for an instruction set.
     """
     intrinsic = re.compile(r"llvm\.(x86|aarch64|arm|ppc|riscv|loongarch|wasm)\.")
-    for module in MODULES:
+    for module in modules():
         if module.within(INSTRUCTION_SETS):
             continue
         for node in ast.walk(module.tree):
@@ -390,7 +390,7 @@ def rooms_of_kernels() -> Iterator[str]:
     instruction sets nothing of either.
     """
     families = f"{CPU}.kernels"
-    for module in MODULES:
+    for module in modules():
         for item in imports(module):
             is_family = item.name.startswith(f"{families}.")
             if module.within(("drivers/cpu/codegen/",)) and (is_family or item.name == families):
@@ -408,7 +408,7 @@ def circles() -> Iterator[str]:
     The package itself names its modules for programs, and a table the modules that need its own
     package: those are no ways back.
     """
-    by_name = {module.name: module for module in MODULES if module.path != "__init__.py"}
+    by_name = {module.name: module for module in modules() if module.path != "__init__.py"}
     targets = {
         module.name: {
             item.name: item.node
@@ -482,7 +482,9 @@ def test_rule(rule: Callable[[], Iterator[str]]) -> None:
 )
 def test_rules_of_instruction_sets(monkeypatch, path: str, code: str) -> None:
     """Each of these lines breaks one of the two rules."""
-    monkeypatch.setitem(globals(), "MODULES", [Module(f"drivers/cpu/{path}", ast.parse(code))])
+    monkeypatch.setitem(
+        globals(), "modules", lambda: [Module(f"drivers/cpu/{path}", ast.parse(code))]
+    )
     assert len([*instruction_sets(), *rooms_of_kernels()]) == 1
 
 

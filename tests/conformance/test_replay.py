@@ -59,14 +59,19 @@ def require_every_operation(chosen):
     assert set(present_operations()) - replayed == {OperationType.RANDOM_MULTINOMIAL}
 
 
-def a_quarter():
-    """Every fourth example, and the first of each operation."""
-    chosen = replayable()
-    firsts = {code: e for e in reversed(chosen) for code in e.operations}
-    return list({e.name: e for e in (*chosen[::4], *firsts.values())}.values())
+def of_each_type():
+    """The first example of each operation with each type of its first input."""
+    firsts = {}
+    for example in replayable():
+        for graph in example.graphs:
+            for code, inputs, _ in graph["operations"]:
+                firsts.setdefault((code, graph["operands"][inputs[0]]["type"]), example)
+    return list({example.name: example for example in firsts.values()}.values())
 
 
-@pytest.mark.parametrize("examples", [pytest.param(replayable, marks=pytest.mark.slow), a_quarter])
+@pytest.mark.parametrize(
+    "examples", [pytest.param(replayable, marks=pytest.mark.slow), of_each_type]
+)
 def test_cpu_from_c(program, tmp_path, examples):
     chosen = examples()
     require_every_operation(chosen)
@@ -75,7 +80,7 @@ def test_cpu_from_c(program, tmp_path, examples):
 
 
 def test_reference_from_c(program, tmp_path):
-    chosen = a_quarter()
+    chosen = of_each_type()
     require_every_operation(chosen)
     lines = replay(program, tmp_path, "nnapi-reference", chosen)
     # The reference device computes with numpy, which shows that replay.c would find it above.
@@ -87,7 +92,7 @@ def test_reference_from_c(program, tmp_path):
 )
 def test_without_files(program, tmp_path, device):
     """After nnapi_shim_loadEverything(), every operation runs in a program that can open none."""
-    chosen = a_quarter()
+    chosen = of_each_type()
     require_every_operation(chosen)
     lines = replay(program, tmp_path, device, chosen, "sandbox")
     assert lines == [f"{len(chosen)} passed, 0 failed"]
