@@ -25,8 +25,8 @@ from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
+    high_products,
     requantize,
-    shifted_left,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -262,7 +262,7 @@ class _Quantized(_Depthwise):
         result = []
         for p in range(0, self.pixels, 2):  # two fill vectors of bytes
             sums = [[builder.load(slot) for slot in slots] for slots in self.sums[p : p + 2]]
-            steps = requantize(builder, shifted_left(builder, sums, columns), columns, last)
+            steps = requantize(builder, high_products(builder, sums, columns), columns, last)
             values = to_bytes(builder, steps, last)
             for first in range(0, values.type.count, group):
                 result.append(builder.pick(values, range(first, first + group)))

@@ -23,11 +23,11 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     IS_ZERO_ADDED_LAST,
     ByteOutput,
     ColumnConstants,
+    high_products,
     minimum_confidence,
     needs_exact,
     requantize_exact,
     requantize_row,
-    shifted_left,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, Builder, long, vector
@@ -100,10 +100,11 @@ class Epilogue:
         builder, args = self.builder, self.args
         lines = -(-self.vectors * self.lanes * self.size // LINE)
         with builder.if_then(self._is_added(), likely=False):
-            for m in range(self.rows):
-                row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
+            row = args["addend"]
+            for _ in range(self.rows):
                 for line in range(lines):
                     builder.prefetch(builder.add(row, long(LINE * line)))
+                row = builder.add(row, args["addend_stride"])
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish float32 sums."""
@@ -216,7 +217,7 @@ class Epilogue:
                 builder.store_to(total, builder.add(spilled, address), 4)
 
         constants = self._constants()
-        totals = shifted_left(builder, totals, constants.columns)
+        totals = high_products(builder, totals, constants.columns)
         all_addends = None
         if self.adds and HAS_ROUNDING_PRODUCTS:
             all_addends = self._all_addends(constants)
@@ -309,11 +310,14 @@ class Epilogue:
 
     def _addends(self, m: Any, constants: _Constants) -> Any:
         """The addends of a row, as int8."""
-        builder, args = self.builder, self.args
+        return self._as_int8(self._partial_addends(m), constants)
+
+    def _partial_addends(self, m: Any) -> Any:
+        """The addends of a row as they are stored, as far as there are columns."""
+        args = self.args
         address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
         width = self.vectors * self.lanes
-        stored = self._load_partial(builder, address, args["columns"], width)
-        return self._as_int8(stored, constants)
+        return self._load_partial(self.builder, address, args["columns"], width)
 
     def _as_int8(self, stored: Any, constants: _Constants) -> Any:
         builder = self.builder
@@ -333,9 +337,7 @@ class Epilogue:
                     address = builder.add(address, args["addend_stride"])
             with otherwise:
                 for m, slot in enumerate(slots):
-                    address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
-                    row = self._load_partial(builder, address, args["columns"], kind.count)
-                    builder.store(row, slot)
+                    builder.store(self._partial_addends(m), slot)
         return [self._as_int8(builder.load(slot), constants) for slot in slots]
 
     def _is_added(self) -> Any:

@@ -40,6 +40,12 @@ ADDEND_ARGUMENTS = "addend addend_stride addition".split()
 bytes from one to the next, and the block of lowering/fused_add.py.
 """
 
+TILES_ARGUMENTS = "tiles table_step last_table tile_bytes correction_step".split()
+"""Of micro-kernels that compute several tiles, one below the other. A tile's table, base and
+correction are so many bytes behind those of the tile before; the last one has `last_table`, and
+`rows` are the rows of the last one.
+"""
+
 
 BLOCK = 128
 """Words after which a floating-point sum goes to the total, and starts again from 0; twice as many
@@ -61,15 +67,53 @@ class _Tile(Products):
         in_blocks: bool,
         adds: bool,
         half: bool,
+        is_alone: bool,
     ) -> None:
-        names = ARGUMENTS + ADDEND_ARGUMENTS * adds
+        names = names_of(adds, is_alone)
         super().__init__(fn, names, tiling, scheme, rows, vectors, adds, half)
-        self.chains, self.in_blocks = chains, in_blocks
+        self.chains, self.in_blocks, self.is_alone = chains, in_blocks, is_alone
         # Rows whose whole vectors of words are multiplied two by two.
         self.paired = rows // 2 * 2 if scheme.has_block_products and tiling.words == 4 else 0
 
     def write(self) -> None:
         """The whole function."""
+        if self.is_alone:
+            self._write_tile()
+        else:
+            self._write_tiles()
+        self.builder.ret_void()
+
+    def _write_tiles(self) -> None:
+        """All tiles: the addresses move on from one to the next."""
+        builder, all_tiles = self.builder, self.args
+        steps = {
+            "table": all_tiles["table_step"],
+            "base": all_tiles["tile_bytes"],
+            "correction": all_tiles["correction_step"],
+            "output": self._of_tile("output_stride"),
+        }
+        if self.adds:
+            steps["addend"] = self._of_tile("addend_stride")
+        slots = {name: builder.variable(LONG, all_tiles[name]) for name in steps}
+        last = builder.sub(all_tiles["tiles"], long(1))
+        with builder.each(all_tiles["tiles"]) as number:
+            own = {name: builder.load(slot) for name, slot in slots.items()}
+            is_last = builder.icmp_signed("==", number, last)
+            ends = {"table": all_tiles["last_table"], "rows": all_tiles["rows"]}
+            for name, usual in (("table", own["table"]), ("rows", long(self.rows))):
+                own[name] = builder.select(is_last, ends[name], usual)
+            self.args = {**all_tiles, **own}
+            self._write_tile()
+            for name, step in steps.items():
+                slot = slots[name]
+                builder.store(builder.add(builder.load(slot), step), slot)
+
+    def _of_tile(self, stride: str) -> Any:
+        """The bytes of all rows of a tile."""
+        return self.builder.mul(self.args[stride], long(self.rows))
+
+    def _write_tile(self) -> None:
+        """One tile."""
         builder, args = self.builder, self.args
         width = self.vectors * self.lanes
         zeros = [ir.Constant(kind, None) for kind in self.kinds]
@@ -118,7 +162,6 @@ class _Tile(Products):
                 builder.store(builder.add(at, size), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
         self.store(totals)
-        builder.ret_void()
 
     def _tap(self, tap: Any, rows: Sequence[Any], at: Any, first_word: Any, row_bytes: int) -> None:
         """All words of a tap; at: those of its weights."""
@@ -276,6 +319,11 @@ class _Tile(Products):
         return add(total, builder.load(self.totals[m][j])) if self.in_blocks else total
 
 
+def names_of(adds: bool, is_alone: bool) -> list[str]:
+    """The arguments of a micro-kernel before `low` and `high`."""
+    return ARGUMENTS + ADDEND_ARGUMENTS * adds + TILES_ARGUMENTS * (not is_alone)
+
+
 def tile(
     tiling: Tiling,
     scheme: MacScheme,
@@ -286,11 +334,14 @@ def tile(
 ) -> Any:
     """A function of kernels that runs the micro-kernel with as many vectors as `columns` asks for.
 
-    It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
-    about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
-    vector of half the size where that is enough, and the words are not many.
+    It takes the ARGUMENTS, then the ADDEND_ARGUMENTS and TILES_ARGUMENTS, low and high. adds:
+    whether it does something about the ADDEND_ARGUMENTS; None: it computes one tile, and takes the
+    ARGUMENTS alone. halves: whether floats have a last vector of half the size where that is
+    enough, and the words are not many.
     """
-    words = [types.int64] * (len(ARGUMENTS) + len(ADDEND_ARGUMENTS) * (adds is not None))
+    is_alone = adds is None
+    taken = names_of(not is_alone, is_alone)
+    words = [types.int64] * len(taken)
 
     @emits(types.void(*words, types.float32, types.float32))
     def run(builder: Any, *arguments: Any) -> None:
@@ -359,13 +410,14 @@ def tile(
         used: MacScheme = scheme,
     ) -> None:
         name = f"nnk_tile_{used.name}_{rows}x{vectors}x{tiling.lanes}"
-        name += "_blocks" * in_blocks + "_adding" * adding + "_half" * half
-        names = ARGUMENTS + ADDEND_ARGUMENTS * adding
+        name += "_blocks" * in_blocks + "_adding" * adding + "_half" * half + "_alone" * is_alone
+        names = names_of(adding, is_alone)
         kinds = [LONG] * len(names) + [FLOAT] * 2
         fn, is_new = builder.outlined(name, kinds)
         if is_new:
-            tile = _Tile(fn, tiling, used, rows, vectors, chains, in_blocks, adding, half)
-            tile.write()
-        builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
+            shape = (tiling, used, rows, vectors, chains)
+            _Tile(fn, *shape, in_blocks, adding, half, is_alone).write()
+        given = dict(zip(taken, arguments, strict=False))
+        builder.call(fn, [*(given[name] for name in names), *arguments[-2:]])
 
     return run

@@ -20,8 +20,8 @@ from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
+    high_products,
     requantize,
-    shifted_left,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -271,7 +271,7 @@ class _BlockWriter:
         columns = ColumnConstants(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
         output = builder.add(args["output"], builder.mul(group, args["output_step"]))
         totals = [[builder.load(slot) for slot in slots] for slots in sums]
-        for number, row in enumerate(shifted_left(builder, totals, columns)):
+        for number, row in enumerate(high_products(builder, totals, columns)):
             steps = requantize(builder, [row], columns, self.last)
             target = builder.add(output, builder.mul(args["output_step"], long(number)))
             builder.store_to(to_bytes(builder, steps, self.last), target, 1)

@@ -15,11 +15,11 @@ addends for sums from 0 on and for negative ones, in steps; int32 M and exponent
 
 Where the instruction set has both roundings (`has_rounding_products`), all sums are requantized
 with them. The first arrays of a table are then int32: M, the exponent if it is above 0, and if it
-is below, else 0.
+is below, else 0; where M is 0, -1.
 """
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -76,7 +76,8 @@ def write_column(table, width, column, multiplier, zero_point):
     if HAS_ROUNDING_PRODUCTS:
         words[column] = mantissa
         words[width + column] = max(exponent, 0)
-        words[2 * width + column] = min(exponent, 0)
+        # 0 may be shifted as well: then all columns are, also those that only fill a vector.
+        words[2 * width + column] = min(exponent, 0) if mantissa else -1
         return
     floats[column] = mantissa * 2.0 ** (exponent - 31 + BITS)
     middle = (zero_point + 0.5) * 2.0**BITS + 0.5
@@ -119,38 +120,45 @@ class ByteOutput(NamedTuple):
     flip: Any
 
 
-def shifted_left(
+def high_products(
     builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants
 ) -> Sequence[Sequence[Any]]:
-    """Rows of int32 sums, shifted where the multiplier of their column is 1 or more."""
+    """Rows of int32 sums, where HAS_ROUNDING_PRODUCTS multiplied by the M of their columns. One
+    check tells whether all multipliers are below 1/2, so that all products are shifted right.
+    """
     if not HAS_ROUNDING_PRODUCTS:
         return rows
-    shifts = [left for _, left, _ in columns.constants]
-    kind = shifts[0].type
-    name = f"llvm.vector.reduce.or.v{kind.count}i32"
-    any_shift = builder.call_by_name(name, WORD, reduce(builder.or_, shifts))
-    slots = [[builder.variable(kind, total) for total in sums] for sums in rows]
-    with builder.if_then(builder.icmp_signed("!=", any_shift, WORD(0)), likely=False):
-        for row in slots:
-            for slot, shift in zip(row, shifts, strict=True):
-                builder.store(ISA.shifted_left(builder, builder.load(slot), shift), slot)
+    kind = rows[0][0].type
+    largest = reduce(partial(builder.call_same, "llvm.smax"), [x for *_, x in columns.constants])
+    largest = builder.call_by_name(f"llvm.vector.reduce.smax.v{kind.count}i32", WORD, largest)
+    slots = [[builder.variable(kind) for _ in sums] for sums in rows]
+    is_shifted = builder.icmp_signed("<", largest, WORD(0))
+    with builder.if_else(is_shifted, likely=True) as (then, otherwise):
+        for branch, always_right in ((then, True), (otherwise, False)):
+            with branch:
+                for sums, row in zip(rows, slots, strict=True):
+                    for total, slot, own in zip(sums, row, columns.constants, strict=True):
+                        mantissa, left, right = own
+                        if always_right:
+                            product = ISA.high_product(builder, total, mantissa)
+                        else:
+                            total = ISA.shifted_left(builder, total, left)
+                            product = ISA.high_product(builder, total, mantissa, right)
+                        builder.store(product, slot)
     return [[builder.load(slot) for slot in row] for row in slots]
 
 
 def requantize_row(
     builder: Any, sums: Sequence[Any], columns: ColumnConstants
 ) -> tuple[list[Any], Any]:
-    """Requantize vectors of int32 sums, `shifted_left`: (steps of the output, the lane-wise minimum
-    of the confidence). A confidence of 0 means that the lane needs exact recomputation; None: no
+    """Requantize vectors of `high_products`: (steps of the output, the lane-wise minimum of the
+    confidence). A confidence of 0 means that the lane needs exact recomputation; None: no
     lane does. The zero point is added already, unless IS_ZERO_ADDED_LAST.
     """
     kind = sums[0].type
     if HAS_ROUNDING_PRODUCTS:
         pairs = zip(sums, columns.constants, strict=True)
-        return [
-            ISA.requantized(builder, total, mantissa, right)
-            for total, (mantissa, _, right) in pairs
-        ], None
+        return [ISA.shifted_right(builder, product, right) for product, (*_, right) in pairs], None
     zero, bits, confidence_mask = (
         constant(kind, value) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
@@ -194,7 +202,7 @@ def requantize_exact(
 def requantize(
     builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants, last: ByteOutput
 ) -> list[Any]:
-    """Rows of int32 sums, `shifted_left`, as steps of the output, one vector after the other, as
+    """Rows of `high_products` as steps of the output, one vector after the other, as
     requantize_row has them; all of them are recomputed exactly if one lane needs it.
     """
     kind = rows[0][0].type

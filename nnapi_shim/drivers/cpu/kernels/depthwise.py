@@ -25,6 +25,7 @@ from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 CACHE_LINE = 64
+FOUR_LINES = 4 * CACHE_LINE
 MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
@@ -46,8 +47,12 @@ def inside(start, taps, dilation, size):
 @helper
 def prefetch_rows(address, rows, row_bytes, length):
     """Prefetch `length` bytes of several rows."""
+    whole = length // FOUR_LINES * FOUR_LINES
     for _ in range(rows):
-        for at in range(address, address + length, CACHE_LINE):
+        for at in range(address, address + whole, FOUR_LINES):
+            for line in range(0, FOUR_LINES, CACHE_LINE):
+                prefetch_far(at + line)
+        for at in range(address + whole, address + length, CACHE_LINE):
             prefetch_far(at)
         address += row_bytes
 

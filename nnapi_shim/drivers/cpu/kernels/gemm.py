@@ -33,7 +33,7 @@ def gemm(
     """A kernel that runs a micro-kernel over its share of the output."""
     # Some processors take half as long for half a vector.
     halves = tile_rows == tiling.odd_rows and arithmetic.element is FLOAT
-    run_tile = tile(tiling, arithmetic, tile_rows, chains, name in ADDING, halves)
+    run_tiles = tile(tiling, arithmetic, tile_rows, chains, name in ADDING, halves)
     element_bytes = 4 if arithmetic.element is FLOAT else 1
     width = tiling.panel_columns(tile_rows)
 
@@ -44,16 +44,18 @@ def gemm(
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             columns = min(width, a.columns - panel * width)
             weights = a.filter + panel * a.panel_bytes
-            image, part = first // a.image_tiles, first % a.image_tiles
-            for _ in range(first, end):
-                table, rows = a.table + part * a.table_step, tile_rows
-                if part == a.image_tiles - 1:
-                    table, rows = a.tail_table, a.tail_rows
+            image, part, left = first // a.image_tiles, first % a.image_tiles, end - first
+            while left > 0:
+                tiles = min(left, a.image_tiles - part)
+                table = a.table + part * a.table_step
+                last_table, rows = table + (tiles - 1) * a.table_step, tile_rows
+                if part + tiles == a.image_tiles:
+                    last_table, rows = a.tail_table, a.tail_rows
                 row = image * a.image_rows + part * tile_rows
                 addend = a.addend
                 if addend:
                     addend += row * a.addend_stride + panel * width * element_bytes
-                run_tile(
+                run_tiles(
                     table,
                     a.taps,
                     a.depth,
@@ -71,12 +73,15 @@ def gemm(
                     addend,
                     a.addend_stride,
                     a.addition,
+                    tiles,
+                    a.table_step,
+                    last_table,
+                    a.tile_bytes,
+                    tile_rows * a.correction_stride,
                     a.low,
                     a.high,
                 )
-                part += 1
-                if part == a.image_tiles:
-                    image, part = image + 1, 0
+                image, part, left = image + 1, 0, left - tiles
         return 0
 
 

@@ -16,8 +16,8 @@ from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f64, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
+    high_products,
     requantize,
-    shifted_left,
     to_bytes,
     write_column,
 )
@@ -93,7 +93,7 @@ def transform_output(
         values = output_transform(builder.add, builder.sub, points)
         rows = [[builder.add(builder.ashr(y, two), bias)] for y in values]
         constants = ColumnConstants(builder, table, width, column, 1, LANES)
-        steps = requantize(builder, shifted_left(builder, rows, constants), constants, last)
+        steps = requantize(builder, high_products(builder, rows, constants), constants, last)
         value = to_bytes(builder, steps, last)
         for n, output in enumerate(outputs):
             part = builder.pick(value, range(n * LANES, (n + 1) * LANES))

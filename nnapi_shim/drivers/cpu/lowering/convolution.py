@@ -12,7 +12,7 @@ from nnapi_shim.drivers.cpu.lowering.descriptor import (
     is_quantized,
 )
 from nnapi_shim.drivers.cpu.lowering.gemm import multiplied, multiplied_with
-from nnapi_shim.drivers.cpu.lowering.im2row import folded, is_foldable
+from nnapi_shim.drivers.cpu.lowering.im2row import folded, has_few_words, is_foldable
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     multipliers,
@@ -58,6 +58,9 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     tile_rows = window_tile_rows(window, geometry)
     terms = further_terms(conv.filter, tile_rows, geometry)
     shifted = shifted_words(conv.filter, tile_rows, geometry) if terms is None else None
+    if terms is None and shifted is None and has_few_words(conv, geometry):
+        whole = whole_filter(product, conv.filter)
+        return steps + folded(conv, whole, source, target, geometry) + after
     input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
     table, rows = window_rows(conv, input, geometry)
     steps += table

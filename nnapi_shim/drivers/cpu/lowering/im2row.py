@@ -2,9 +2,11 @@
 
 With 1 to 4 channels, a tap is at most a word, and an offset table per tap would dominate. Here a
 whole filter row is the depth of the product: the image is copied with padded rows, so that a filter
-row reads consecutive bytes. With few output columns, several adjacent pixels are joined to one row
-of the product, to fill the lanes; the joined filter has zeros where a pixel reads nothing. This is
-exact for integers only: for floats, 0 times NaN would be NaN.
+row reads consecutive bytes. Products of bytes do so with more channels, too: a tap of 16 channels
+takes four words as dot products, and the addresses of its rows a fifth of the instructions. With
+few output columns, several adjacent pixels are joined to one row of the product, to fill the lanes;
+the joined filter has zeros where a pixel reads nothing. This is exact for integers only: for
+floats, 0 times NaN would be NaN.
 
 For u8 x s8, a filter with a zero point is split into several int8 taps that read the same input and
 whose sum is weight - zero.
@@ -36,6 +38,10 @@ FOLD_FILTER = record(
 MAX_CHANNELS = 4
 MAX_DEPTH = 64
 """Elements of a filter row, at most; longer rows are efficient without im2row."""
+MAX_WORDS = 16
+"""Words of a tap, at most, for products of bytes: the copy of an image with more would take as
+long as the addresses that it saves.
+"""
 PADDED_PER_NS = 8
 """Bytes of the copy per nanosecond."""
 ROW_COST, VECTOR_COST = 12, 8
@@ -48,9 +54,29 @@ def is_foldable(conv: ConvolutionDescriptor) -> bool:
     return (
         window.in_depth <= MAX_CHANNELS
         and 1 < window.filter_width * window.in_depth <= MAX_DEPTH
-        and conv.dilation_width == 1
-        and conv.stride_width <= window.filter_width
+        and _is_contiguous(conv)
     )
+
+
+def has_few_words(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
+    """Whether a filter row of bytes is contiguous in the image, and its taps are a few words."""
+    window, quantized = conv.window, conv.product.quantized
+    return (
+        quantized
+        and window.filter_width > 1
+        and window.in_depth <= tiling.group * MAX_WORDS
+        and _parts(conv.filter, tiling) == 1
+        and _is_contiguous(conv)
+    )
+
+
+def _is_contiguous(conv: ConvolutionDescriptor) -> bool:
+    return conv.dilation_width == 1 and conv.stride_width <= conv.window.filter_width
+
+
+def _parts(filter: BoundOperand, tiling: Tiling) -> int:
+    """The number of taps that a tap of bytes becomes: int16 have room for the zero point."""
+    return int8_parts(filter) if tiling.group == 4 else 1
 
 
 def folded(
@@ -59,7 +85,7 @@ def folded(
     """filter: [columns, taps, channels]. `source` and `target` are in NHWC order."""
     window, quantized = conv.window, conv.product.quantized
     group = tiling.group if quantized else 1
-    parts = int8_parts(filter.operand) if quantized and group == 4 else 1
+    parts = _parts(filter.operand, tiling) if quantized else 1
     joined = _joined(conv, filter, parts, tiling) if quantized else 1
     step, depth = _reach(conv, joined)
     words = -(-depth // group)
@@ -67,7 +93,7 @@ def folded(
     in_width = out_width - 1 + -(-words * group // step)
     input = _padded_rows(conv, source, step, in_width, words, tiling)
     steps = []
-    if quantized:
+    if joined > 1 or parts > 1:
         more, filter = _folded_filter(conv, filter, joined, parts, tiling)
         steps += more
     view = View(

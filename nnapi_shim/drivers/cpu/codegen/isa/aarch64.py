@@ -61,13 +61,19 @@ class Neon(Portable):
     def requantized(
         self, builder: Any, total: Any, mantissa: Any, right: Any, is_shifted: bool = False
     ) -> Any:
-        """SQRDMULH, which is SRDHM, and SRSHL, which rounds halves up. RDPOT rounds negative halves
-        down: what is negative, and shifted, is less by 1 before.
-        """
+        """SQRDMULH and SRSHL."""
+        product = self.high_product(builder, total, mantissa, None if is_shifted else right)
+        return self.shifted_right(builder, product, right)
+
+    def high_product(self, builder: Any, total: Any, mantissa: Any, right: Any = None) -> Any:
+        """SQRDMULH is SRDHM; SRSHL rounds halves up, but RDPOT negative ones down."""
         high = self._call("sqrdmulh", builder, total, mantissa)
-        signs = high if is_shifted else builder.and_(high, right)
-        borrow = builder.ashr(signs, constant(total.type, 31))
-        return self._call("srshl", builder, builder.add(high, borrow), right)
+        signs = high if right is None else builder.and_(high, right)
+        return builder.add(high, builder.ashr(signs, constant(total.type, 31)))
+
+    def shifted_right(self, builder: Any, product: Any, right: Any) -> Any:
+        """SRSHL."""
+        return self._call("srshl", builder, product, right)
 
     def _call(self, instruction: str, builder: Any, *operands: Any) -> Any:
         """An instruction for vectors of int32."""

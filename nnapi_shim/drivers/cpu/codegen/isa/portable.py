@@ -29,7 +29,7 @@ class Portable:
     """Whether there is `block_product`."""
 
     has_rounding_products = False
-    """Whether there are `shifted_left` and `requantized`."""
+    """Whether there are `shifted_left`, `requantized` and its two halves."""
 
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
@@ -112,6 +112,16 @@ class Portable:
 
         is_shifted: whether `right` is known to be below 0 in every lane.
         """
+        raise NotImplementedError
+
+    def high_product(self, builder: Any, total: Any, mantissa: Any, right: Any = None) -> Any:
+        """The first half of `requantized`: SRDHM, less 1 where it is negative and will be shifted
+        right. right: the shifts; None: they are below 0 in every lane.
+        """
+        raise NotImplementedError
+
+    def shifted_right(self, builder: Any, product: Any, right: Any) -> Any:
+        """The second half of `requantized`."""
         raise NotImplementedError
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
