@@ -18,9 +18,9 @@ from nnapi_shim.drivers.cpu.codegen.fused_add import (
 )
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
+from nnapi_shim.drivers.cpu.codegen.partial_vectors import PartialVectors
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     HAS_ROUNDING_PRODUCTS,
-    IS_ZERO_ADDED_LAST,
     ByteOutput,
     ColumnConstants,
     high_products,
@@ -51,7 +51,7 @@ class _Constants(NamedTuple):
     addition: AdditionConstants | None
 
 
-class Epilogue:
+class Epilogue(PartialVectors):
     """Finishes the sums of a micro-kernel.
 
     args: its arguments. low, high: bounds of the outputs. adds: whether there may be an addend of
@@ -280,12 +280,12 @@ class Epilogue:
         zero_point = args["zero_point"]
         if self.adds:
             ends = (builder.fptosi(x, WORD) for x in (low, high))
-            product_zero = builder.trunc(zero_point, WORD) if IS_ZERO_ADDED_LAST else WORD(0)
+            product_zero = builder.trunc(zero_point, WORD) if HAS_ROUNDING_PRODUCTS else WORD(0)
             addition = AdditionConstants(
                 builder, args["addition"], next(ends), next(ends), product_zero, lanes
             )
             low, high = addition.limits
-            if IS_ZERO_ADDED_LAST:
+            if HAS_ROUNDING_PRODUCTS:
                 zero_point = builder.sext(addition.zero_point, LONG)
         last = ByteOutput(zero_point, low, high, args["output_flip"])
         return _Constants(columns, last, addition)
@@ -375,41 +375,3 @@ class Epilogue:
                 builder.store_to(value, target, 1)
             with otherwise:
                 self._store_partial(value, target, 1, args["columns"])
-
-    def _mask(self, builder: Any, count: Any, lanes: int) -> Any:
-        """The first `count` lanes."""
-        # Lanes as wide as those of the store: LLVM uses such a mask directly.
-        return builder.lanes_before(count if self.is_float else builder.trunc(count, BYTE), lanes)
-
-    def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
-        """Load the first `count` lanes of a vector of elements, at most all of them."""
-        lanes = lanes or self.lanes
-        kind = vector(self.scheme.element, lanes)
-        size = self.size
-        is_partial = builder.icmp_signed("<", count, long(lanes))
-        count = builder.select(is_partial, count, long(lanes))
-        if self.tiling.masked:
-            mask = self._mask(builder, count, lanes)
-            return builder.masked_load(address, ir.Constant(kind, None), mask, size)
-        loaded = builder.variable(kind)
-        builder.store(ir.Constant(kind, None), loaded)
-        with builder.if_else(is_partial) as (then, otherwise):
-            with then:
-                scratch = builder.ptrtoint(loaded, LONG)
-                with builder.each(count, size) as offset:
-                    one = builder.load_from(builder.add(address, offset), kind.element, size)
-                    builder.store_to(one, builder.add(scratch, offset), size)
-            with otherwise:
-                builder.store(builder.load_from(address, kind, size), loaded)
-        return builder.load(loaded)
-
-    def _store_partial(self, value: Any, address: Any, size: int, count: Any) -> None:
-        """Store the first `count` lanes."""
-        builder, kind = self.builder, value.type
-        if self.tiling.masked:
-            builder.masked_store(value, address, self._mask(builder, count, kind.count), size)
-            return
-        scratch = builder.ptrtoint(builder.variable(kind, value), LONG)
-        with builder.each(count, size) as offset:
-            one = builder.load_from(builder.add(scratch, offset), kind.element, size)
-            builder.store_to(one, builder.add(address, offset), size)

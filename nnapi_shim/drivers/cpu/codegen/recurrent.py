@@ -4,7 +4,7 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
-from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile as micro_kernel
+from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile as micro_kernel
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import bytes_to_float32, float32, halves
 from nnapi_shim.drivers.cpu.codegen.numeric import SIGN, bits_of, clamp

@@ -41,8 +41,9 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BITS = 14
 HAS_ROUNDING_PRODUCTS = ISA.has_rounding_products
-IS_ZERO_ADDED_LAST = HAS_ROUNDING_PRODUCTS
-"""Whether `to_bytes` adds the zero point: to int16, twice as many at once."""
+"""Whether instructions round as the reference. Then `to_bytes` adds the zero point: to int16, twice
+as many at once.
+"""
 WINDOW = 2
 """Steps above an integer that need exact recomputation: a power of 2."""
 LIMIT = 512
@@ -153,7 +154,7 @@ def requantize_row(
 ) -> tuple[list[Any], Any]:
     """Requantize vectors of `high_products`: (steps of the output, the lane-wise minimum of the
     confidence). A confidence of 0 means that the lane needs exact recomputation; None: no
-    lane does. The zero point is added already, unless IS_ZERO_ADDED_LAST.
+    lane does. The zero point is added already, unless HAS_ROUNDING_PRODUCTS.
     """
     kind = sums[0].type
     if HAS_ROUNDING_PRODUCTS:
@@ -291,7 +292,7 @@ def to_bytes(
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
     groups = _narrow_pairs(builder, groups)
-    if IS_ZERO_ADDED_LAST:
+    if HAS_ROUNDING_PRODUCTS:
         kind = groups[0][0].type
         zero_point = builder.splat(builder.trunc(last.zero_point, HALFWORD), kind.count)
         groups = [(builder.call_same("llvm.sadd.sat", x, zero_point), at) for x, at in groups]

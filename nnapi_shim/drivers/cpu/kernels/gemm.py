@@ -6,7 +6,7 @@ panel stays in the first-level cache while the rows of the block, which fit into
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING, ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
     byte_pairs,

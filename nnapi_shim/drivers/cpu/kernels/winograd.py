@@ -16,7 +16,7 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits, emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32

@@ -8,7 +8,7 @@ from typing import Any
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import sums16
