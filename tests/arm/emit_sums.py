@@ -18,7 +18,7 @@ from unittest.mock import patch
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add
+from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add, requantization
 from nnapi_shim.drivers.cpu.codegen.fused_add import AdditionConstants
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import ADDEND_ARGUMENTS, ARGUMENTS
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
@@ -45,6 +45,13 @@ class WithoutRounding(type(ISA)):  # type: ignore[misc]
     def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any, **_: Any) -> Any:
         high = self._call("sqrdmulh", builder, total, mantissa)
         return self._call("sshl", builder, high, right)
+
+
+class AlwaysShifted(type(ISA)):  # type: ignore[misc]
+    """Multipliers of 1/2 or more are taken as if they were below."""
+
+    def high_product(self, builder: Any, total: Any, mantissa: Any, right: Any = None) -> Any:
+        return super().high_product(builder, total, mantissa)
 
 
 def constants(change: Callable[[Builder, AdditionConstants, Any], None]) -> Any:
@@ -106,6 +113,7 @@ MISTAKES = {
     "fine": with_half_of(0),
     "sum": with_half_of(1),
     "coarse": constants(with_half_of_coarse),
+    "unshifted": patch.object(requantization, "ISA", AlwaysShifted(target())),
 }
 
 
