@@ -1,6 +1,7 @@
 """A part of `make test-arm`: where and how it runs, and how it ends; the table of all."""
 
 import argparse
+import resource
 import subprocess
 import sys
 import time
@@ -32,16 +33,20 @@ class Outcome(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A part that ended, on a tier."""
+    """A part that ended, on a tier. processor: seconds of all processors, which say more than
+    those that passed where other programs run.
+    """
 
     part: str
     tier: str
     outcome: Outcome
     seconds: float
+    processor: float
 
     def __str__(self) -> str:
         passed = "passed" if self.outcome.passed else "FAILED"
-        return f"{self.part:11} {self.tier:8} {passed:6} {self.seconds:6.0f} s  {self.outcome.text}"
+        times = f"{self.seconds:6.0f} s {self.processor:6.0f} s of processors"
+        return f"{self.part:11} {self.tier:8} {passed:6} {times}  {self.outcome.text}"
 
 
 Part = Callable[[Setting], Outcome]
@@ -69,11 +74,17 @@ def together(outcomes: Iterable[Outcome]) -> Outcome:
     return Outcome(all(each.passed for each in outcomes), "; ".join(each.text for each in outcomes))
 
 
+def processor_seconds() -> float:
+    """What all programs have taken that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def attempted(name: str, part: Part, setting: Setting) -> Result:
     """A part, run to its end. One that raises an error or leaves the program has failed: the others
     go on.
     """
-    began = time.monotonic()
+    began, used = time.monotonic(), processor_seconds()
     print(f"{setting.tier}: {name}", flush=True)
     try:
         outcome = part(setting)
@@ -82,7 +93,8 @@ def attempted(name: str, part: Part, setting: Setting) -> Result:
     except Exception as error:
         traceback.print_exc()
         outcome = Outcome(False, f"{type(error).__name__}: {error}".split("\n")[0])
-    result = Result(name, setting.tier, outcome, time.monotonic() - began)
+    passed = time.monotonic() - began
+    result = Result(name, setting.tier, outcome, passed, processor_seconds() - used)
     print(result, flush=True)
     return result
 

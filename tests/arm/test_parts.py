@@ -36,6 +36,15 @@ def test_a_part_that_fails_is_a_line(part, passed, text, capfd):
     assert lines[-2] in capfd.readouterr().out
 
 
+def test_processors_of_what_a_part_starts_count():
+    command = [sys.executable, "-c", "sum(range(1000))"]
+    started = attempted("vectors", lambda setting: shown(command), SETTING)
+    assert started.outcome.passed
+    assert started.processor > 0
+    nothing = attempted("vectors", lambda setting: Outcome(True, ""), SETTING)
+    assert nothing.processor == 0
+
+
 def test_what_a_command_prints_is_shown(capfd):
     program = "print('one\\ntwo\\n'); raise SystemExit({})"
     assert shown([sys.executable, "-c", program.format(0)]) == (True, "two")
