@@ -256,10 +256,17 @@ def run(device: Any, built: Built, buffer_bytes: int = BUFFER_BYTES) -> list[Any
     first = _outputs(execution, graph, targets)
     second = _outputs(execution, graph, targets)
     for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b)
+        _require_equal(a, b)
     for before, after in zip(built.inputs, sources, strict=True):
-        np.testing.assert_array_equal(before, after)
+        _require_equal(before, after)
     return first
+
+
+def _require_equal(one: Any, other: Any) -> None:
+    """Bytes are compared first, which takes a tenth of the time."""
+    one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape or one.tobytes() != other.tobytes():
+        np.testing.assert_array_equal(one, other)
 
 
 def _outputs(execution: Any, graph: Subgraph, targets: Sequence[Any]) -> list[Any]:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.fuzz.comparison import DEVICES, Answer, Trace, first_difference
 
-CALLS = 25_000
-COMPARED_CALLS = 10_000
+CALLS = 12_000
+COMPARED_CALLS = 5_000
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -20,11 +20,12 @@ TESTS_FAILED = 1
 NO_FAULT = Fault("import numpy as np\n", "import numpy as np\n")
 
 
-def outcome(family: str, fault: Fault, root: str) -> str:
-    """How the tests end: "found", "not found", or what went wrong."""
+def outcome(family: str, fault: Fault, root: str, test: str = "") -> str:
+    """How the tests of the family, or one test, end: "found", "not found", or what went wrong."""
     files = [f"tests/drivers/cpu/test_{name}.py" for name in FAMILIES[family].tests.split()]
+    chosen = [test] if test else files
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen],
         cwd=root,
         env=os.environ
         | {

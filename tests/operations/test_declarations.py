@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from zlib import crc32
@@ -70,6 +71,7 @@ def test_a_thread_that_comes_while_another_stores_the_first_use(monkeypatch):
     assert match.variant == others[1].variant == use.variant
 
 
+@cache
 def declared_uses(declaration):
     """(input types, output types) -> level, with up to four of an input that repeats."""
     levels = {}

@@ -1,4 +1,4 @@
-"""A few hundred random models, and proof that the comparison notices what is wrong."""
+"""Two hundred random models, and proof that the comparison notices what is wrong."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ from tests.random_models.minimise import minimal
 from tests.random_models.workers import Models, results
 from tests.single import f32, i32, qu8, scalar, valued
 
-MODELS = 300
+MODELS = 200
 NUMERIC = types_named("ADD RELU RESHAPE SLICE TILE TRANSPOSE")
 """Few operations: their kernels are there soon where the library is not built."""
 

@@ -18,7 +18,7 @@ def skip_unless_it_acts(name: str) -> None:
         pytest.skip(f"{name} does not act on this tier")
 
 
-ACTED = 80
+ACTED = 40
 MOST_SEEDS = 100
 
 
