@@ -38,7 +38,8 @@ include nnapi_shim/native/companion/companion.mk
 include c_examples/examples.mk
 
 # The environment, in three steps: to build and run, to test, to develop; at the versions of requirements/, with hashes.
-PINNED := install --quiet --only-binary :all: --require-hashes --requirement
+# Python compiles what it imports of them, once; pip would compile everything.
+PINNED := install --quiet --no-compile --only-binary :all: --require-hashes --requirement
 ITSELF := install --quiet --no-deps --no-build-isolation --editable
 
 $(VENV)/ready: pyproject.toml requirements/build.txt
@@ -84,11 +85,11 @@ TIERS ?=
 kernels: $(VENV)/ready ## kernels of all tiers, or of TIERS=
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --machine $(ARCH) --tiers $(TIERS)
 
-# Of the instruction-set tiers the one that is best on this processor.
-best-kernels: $(VENV)/ready ## kernels of the best tier of this processor
+# Of the instruction-set tiers the one that is best on this processor, as the library knows it.
+best-kernels: library ## kernels of the best tier of this processor
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers best
 
-usable-kernels: $(VENV)/ready ## kernels of all tiers that this processor runs
+usable-kernels: library ## kernels of all tiers that this processor runs
 	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers usable
 
 $(LIB_DIR)/libneuralnetworks.so: | library
@@ -109,8 +110,13 @@ demo: library best-kernels companion c_examples ## the library with kernels for 
 
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
 # because files of few tests, which would be the last, take longest. Kernels for other processors would not be run.
+# Kernels take most of the time until the tests begin: what needs one processor goes on beside them. What tests
+# run with make is no part of this run.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+MAKEFLAGS += --jobs=2
+endif
 test: library usable-kernels companion c_examples $(VENV)/ready-test lint ## style, types and all tests but the slow ones; TESTS= are more arguments of pytest
-	$(PY) -m pytest -m 'not installed and not integration and not slow' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
+	MAKEFLAGS= $(PY) -m pytest -m 'not installed and not integration and not slow' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 # All checks of the vectors; kernels of each tier, emulated where this processor lacks it; races; other Pythons and
 # architectures; equal builds.
