@@ -14,8 +14,8 @@ ROWS, DEPTH = 1 << 17, 128
 TABLE_BYTES = 4 * ROWS * DEPTH
 OFFSET = 64
 OTHER = (15 if is_emulated() else 8) << 20
-"""Bytes that a process takes for whatever else it does meanwhile. An emulator has its translations of
-code that ran in such memory.
+"""Bytes that a process takes for whatever else it does meanwhile. An emulator keeps what it has
+translated in such memory.
 """
 
 pytestmark = pytest.mark.own_process
