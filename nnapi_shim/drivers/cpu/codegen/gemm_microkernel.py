@@ -262,8 +262,7 @@ class MicroKernel(Products):
                 for m, row in enumerate(rows):
                     slot, operands = self.sums[0][m][j], []
                     for n in numbers:
-                        address = builder.add(builder.add(row, offset), long(4 * n))
-                        value = builder.load_from(address, WORD, 1)
+                        value = self.word_behind(row, builder.add(offset, long(4 * n)))
                         x = scheme.broadcast(builder, value, self.flip, self.lanes)
                         operands += [x, weights[n]]
                     builder.store(scheme.step(builder, builder.load(slot), *operands), slot)
@@ -303,7 +302,7 @@ class MicroKernel(Products):
                 packed = builder.add(first_word, builder.mul(word, long(vector_bytes)))
                 weights = scheme.weights(builder, packed, self.lanes)
                 for m, row in enumerate(rows):
-                    value = builder.load_from(builder.add(row, offset), WORD, 1)
+                    value = self.word_behind(row, offset)
                     x = scheme.broadcast(builder, value, None, self.lanes)
                     slot = self.sums[0][m][j]
                     builder.store(scheme.step(builder, builder.load(slot), x, weights), slot)

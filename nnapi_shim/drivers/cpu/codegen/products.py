@@ -5,7 +5,7 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, LONG, WORD, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, LONG, POINTER, WORD, long, vector
 
 
 class Products(Epilogue):
@@ -96,19 +96,29 @@ class Products(Epilogue):
                 total = ISA.block_product(builder, builder.load(slot), rows, column)
                 builder.store(total, slot)
 
+    def word_behind(self, row: Any, offset: Any) -> Any:
+        """The word `offset` bytes behind the start of a row.
+
+        In a loop the offset alone may move on: LLVM takes both as one operand of a load, but the
+        sum of two integers as a number of its own, one for each row.
+        """
+        start = self.builder.inttoptr(row, POINTER)
+        word = self.builder.load(self.builder.gep(start, [offset], source_etype=BYTE), typ=WORD)
+        word.align = 1
+        return word
+
     def _word(self, rows: Sequence[Any], offset: Any, packed: Any, chain: int) -> None:
         """Add the products of the word at an offset of each row and the packed words."""
         builder, scheme = self.builder, self.scheme
         weights = self._weights(packed)
         for m, row in enumerate(rows):
-            address = builder.add(row, offset)
             xs = {}
             for width in sorted(set(self.widths)):
-                value = builder.load_from(address, WORD, 1)
+                value = self.word_behind(row, offset)
                 xs[width] = scheme.broadcast(builder, value, self.flip, width)
                 # The same address, which the compiler does not see: from a word that it has
                 # it makes the other vector by an instruction more, which takes longer.
-                address = builder.add(address, self.args["zero_point"])
+                row = builder.add(row, self.args["zero_point"])
             for slot, width, w in zip(self.sums[chain][m], self.widths, weights, strict=True):
                 total = scheme.step(builder, builder.load(slot), xs[width], w)
                 builder.store(total, slot)
