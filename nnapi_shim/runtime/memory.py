@@ -83,9 +83,9 @@ class FdMemory(Memory):
             ) from None
         vlog.write("memory", f"{size} bytes from {offset} of file descriptor {fd}")
 
-    def __del__(self) -> None:
+    def __del__(self, close: Any = os.close) -> None:  # when Python ends, `os` may be gone
         if self._fd >= 0:
-            os.close(self._fd)
+            close(self._fd)
 
     def place(self) -> tuple[tuple[int, int], int]:
         """The file, by device and inode, and the offset in it."""
