@@ -231,16 +231,17 @@ def test_measured_time():
 
 def test_wishes_reach_the_engine(monkeypatch):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "3")
+    deadline_ns = time.monotonic_ns() + 20 * 10**9
     engine = Engine(doubled)
     engine.device().prepareModel(
         chain("ADD")._replace(relax_computation_float32_to_float16=True),
         ExecutionPreference.LOW_POWER,
         Priority.HIGH,
-        None,
+        deadline_ns,
         None,
     )
     (wish,) = engine.wishes
-    assert wish == (ExecutionPreference.LOW_POWER, Priority.HIGH, True, 3, None)
+    assert wish == (ExecutionPreference.LOW_POWER, Priority.HIGH, True, 3, None, deadline_ns)
 
 
 def test_explain_gives_the_reasons(monkeypatch):

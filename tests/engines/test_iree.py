@@ -112,7 +112,7 @@ def test_a_compiled_model_is_kept(tmp_path, monkeypatch):
     model = chain("MUL")
     cache = CacheHandles(str(folder), bytes(32))
     prepared(model, cache=cache)
-    monkeypatch.setattr(iree, "compiled", lambda content, options: pytest.fail("compiled again"))
+    monkeypatch.setattr(iree, "compiled", lambda *given: pytest.fail("compiled again"))
     bound = Bound(prepared(model, cache=cache), model, [np.float32([2, 3])])
     assert bound.outputs()[0].tolist() == [4, 9]
 
@@ -157,6 +157,21 @@ def test_a_compiler_that_crashes(monkeypatch, capfd):
         iree_compiler.compiled(b"", [])
     assert len([*Path("/proc/self/fd").iterdir()]) == before
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.own_process
+def test_a_compiler_that_hangs(monkeypatch, tmp_path):
+    """It is ended soon after the program has its answer."""
+    named = tmp_path / "pid"
+    monkeypatch.setenv("PID_FILE", str(named))
+    monkeypatch.setattr(iree_compiler, "__name__", "tests.engines.hanging_compiler")
+    monkeypatch.setenv("NNAPI_SHIM_DRIVER_TIMEOUT", "2")
+    with pytest.raises(NnapiError, match=r"compiles the model, which did not end within 2 s"):
+        prepared(chain("ADD"))
+    compiler = Path("/proc") / named.read_text()
+    assert compiler.exists()
+    while compiler.exists():
+        time.sleep(0.05)
 
 
 def test_packages_of_two_versions(monkeypatch):

@@ -38,6 +38,7 @@ class Wishes(NamedTuple):
 
     is_relaxed: whether float32 may be computed with the precision of float16. threads: the most
     threads, 0 for the engine's own choice. cache: where the compiled model may be kept, or None.
+    end_ns: the time on the monotonic clock after which nobody waits for it any more, or None.
     """
 
     preference: ExecutionPreference
@@ -45,6 +46,7 @@ class Wishes(NamedTuple):
     is_relaxed: bool
     threads: int
     cache: CacheHandles | None = None
+    end_ns: int | None = None
 
 
 class Buffer(NamedTuple):

@@ -97,7 +97,7 @@ class Engine:
         """A module that is kept, or is compiled in a process of its own; loaded here."""
         options = _OPTIONS[target.place.partition(":")[0]]
         about = [content, self._version.encode(), *map(str.encode, options), _processor()]
-        module = kept(wishes.cache, about, lambda: compiled(content, options))
+        module = kept(wishes.cache, about, lambda: compiled(content, options, wishes.end_ns))
         with self._lock:
             device = self._devices.get(target.place)
             if device is None:

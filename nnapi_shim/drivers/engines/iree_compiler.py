@@ -11,22 +11,27 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
+from nnapi_shim.drivers.engines.limited import seconds_until
 from nnapi_shim.drivers.isolated import messages
 from nnapi_shim.drivers.isolated.start import started
 from nnapi_shim.errors import op_failed
 
+_LATER_S = 0.5
+"""The program that waits ends first, and knows what to say."""
 _MOST_TOLD = 1 << 16
 """Bytes of the compiler's messages that are looked at."""
 
 
-def compiled(content: bytes, options: Sequence[str]) -> bytes:
-    """The module for IREE's runtime of a .onnx file. options: of iree-compile.
+def compiled(content: bytes, options: Sequence[str], end_ns: int | None = None) -> bytes:
+    """The module for IREE's runtime of a .onnx file. options: of iree-compile. end_ns: the time on
+    the monotonic clock after which nobody waits for it; then the process is ended.
 
     Raises OP_FAILED with the compiler's first error, or if it ends without a result.
     """
     told = messages.memory_file(0)
     try:
-        module = _answer(json.dumps([*options]).encode() + b"\n" + content, told)
+        seconds = None if end_ns is None else seconds_until(end_ns) + _LATER_S
+        module = _answer(json.dumps([*options]).encode() + b"\n" + content, told, seconds)
         if not module:
             raise op_failed(
                 f"IREE does not compile the model: {_error_in(os.pread(told, _MOST_TOLD, 0))}",
@@ -37,9 +42,12 @@ def compiled(content: bytes, options: Sequence[str]) -> bytes:
     return module
 
 
-def _answer(content: bytes, told: int) -> bytes:
-    """What a new process makes of a message; nothing if it ends. told: for what it says."""
+def _answer(content: bytes, told: int, seconds: float | None) -> bytes:
+    """What a new process makes of a message; nothing if it ends, or is ended after so many seconds.
+    told: for what it says.
+    """
     channel, lifeline = started("iree-compiler", __name__)
+    channel.settimeout(seconds)
     try:
         messages.send(channel, content, [told])
         return messages.receive(channel).content

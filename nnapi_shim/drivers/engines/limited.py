@@ -25,6 +25,17 @@ def require_time(deadline_ns: int | None, what: str) -> None:
         )
 
 
+def end_of(deadline_ns: int | None, limit_ns: int | None) -> int | None:
+    """When work ends that begins now: at the deadline, or when it has taken `limit_ns`."""
+    ends = [end for end in (deadline_ns, limit_ns and monotonic_ns() + limit_ns) if end]
+    return min(ends, default=None)
+
+
+def seconds_until(end_ns: int) -> float:
+    """The seconds that are left, as locks and sockets take them."""
+    return min(max((end_ns - monotonic_ns()) / 1e9, 0.0), _LONGEST_WAIT_S)
+
+
 def limited(
     what: str,
     work: Callable[[], T],
@@ -40,8 +51,8 @@ def limited(
     the limit of the setting, and what `work` raises.
     """
     limit_ns = None if setting is None else time_limit_ns(setting)
-    ends = [end for end in (deadline_ns, limit_ns and monotonic_ns() + limit_ns) if end]
-    if not ends:
+    end_ns = end_of(deadline_ns, limit_ns)
+    if end_ns is None:
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -62,10 +73,9 @@ def limited(
         raise op_failed(
             f"there is no thread in which {what}: {error}", "engine.no-thread"
         ) from None
-    seconds = (min(ends) - monotonic_ns()) / 1e9
-    if not ended.acquire(timeout=min(max(seconds, 0.0), _LONGEST_WAIT_S)):
+    if not ended.acquire(timeout=seconds_until(end_ns)):
         stop()
-        if min(ends) == deadline_ns or limit_ns is None or setting is None:
+        if end_ns == deadline_ns or limit_ns is None or setting is None:
             raise NnapiError(
                 ResultCode.MISSED_DEADLINE_TRANSIENT,
                 f"the deadline passed while {what}",

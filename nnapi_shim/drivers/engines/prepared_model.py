@@ -8,8 +8,9 @@ import numpy as np
 
 from nnapi_shim import address, process, savers
 from nnapi_shim.drivers.engines.engine import Buffer, Engine, Network, Run, Target, Wishes
-from nnapi_shim.drivers.engines.limited import limited, require_time
+from nnapi_shim.drivers.engines.limited import end_of, limited, require_time
 from nnapi_shim.drivers.engines.rules import Resolved, computed, resolved
+from nnapi_shim.drivers.time_limit import time_limit_ns
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
@@ -50,16 +51,17 @@ class EnginePreparedModel:
         self._networks[()] = self._in_time(model, deadline_ns)
 
     def _in_time(self, model: hal.Model, deadline_ns: int | None) -> Network:
+        wishes = self._wishes._replace(end_ns=end_of(deadline_ns, time_limit_ns()))
         return limited(
             f"{self.name} compiles the model",
-            lambda: self._compiled(model),
+            lambda: self._compiled(model, wishes),
             deadline_ns,
             setting=DRIVER_TIMEOUT,
         )
 
-    def _compiled(self, model: hal.Model) -> Network:
+    def _compiled(self, model: hal.Model, wishes: Wishes) -> Network:
         content, inputs, outputs = savers.exchange().written(model)
-        return self._engine.compiled(self._target, content, inputs, outputs, self._wishes)
+        return self._engine.compiled(self._target, content, inputs, outputs, wishes)
 
     def network(self, omitted: tuple[int, ...], model: hal.Model) -> Network:
         """The network without the inputs at these positions; `model` lacks them, too."""
