@@ -133,7 +133,8 @@ def scaling(
         arrays = read_or_made_up(compilation, inputs, picture, seed)
         values = tuple(all_inputs(model, compilation, arrays))
         measured[number] = _measured(compilation, values, runs, warm_up)
-    compilation = Compilation(model, CpuDevice.name)
+    with on_threads(max(cores)):
+        compilation = Compilation(model, CpuDevice.name)
     values = tuple(
         all_inputs(model, compilation, read_or_made_up(compilation, inputs, picture, seed))
     )

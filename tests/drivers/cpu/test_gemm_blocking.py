@@ -5,7 +5,8 @@ import pytest
 
 from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.lowering.gemm import _row_table, consecutive_rows
-from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MAX_TILES, Work, split
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split
+from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES
 
 
 def work(rows, depth, columns, tile_rows, width):
@@ -22,12 +23,13 @@ def work(rows, depth, columns, tile_rows, width):
     [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
 )
 @pytest.mark.parametrize("is_quantized", [False, True])
-def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized):
+@pytest.mark.parametrize("enough", [8, 32])
+def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized, enough):
     tiling = TIERS[tier].tiling_of(is_quantized)
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
     values = work(rows, depth, columns, tile_rows, width)
-    tiles, fields = split(values, width, tiling)
+    tiles, fields = split(values, width, tiling, enough)
     blocks = tiles // fields["groups"]
     assert tiles == blocks * fields["groups"]
     assert (blocks - 1) * fields["block_tiles"] < values.row_tiles <= blocks * fields["block_tiles"]
@@ -37,12 +39,18 @@ def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized):
 
 def test_what_is_small_has_one_tile_and_what_is_large_several():
     tiling = TIERS["v4"].tiling
-    small, _ = split(work(36, 32, 64, 6, 64), 64, tiling)
-    large, _ = split(work(784, 256, 256, 7, 32), 32, tiling)
-    row, _ = split(work(1, 1024, 1000, 1, 64), 64, tiling)
+    small, _ = split(work(36, 32, 64, 6, 64), 64, tiling, 8)
+    large, _ = split(work(784, 256, 256, 7, 32), 32, tiling, 8)
+    row, _ = split(work(1, 1024, 1000, 1, 64), 64, tiling, 8)
     assert small == 1
     assert 8 <= large <= 2 * MAX_TILES  # blocks and groups are rounded up
     assert 8 <= row <= MAX_TILES
+
+
+def test_more_threads_get_more_tiles():
+    tiling = TIERS["v3"].tiling
+    product = work(1, 1024, 1000, 1, 64), 64, tiling
+    assert split(*product, 8)[0] < 16 <= split(*product, 32)[0] <= MAX_TILES
 
 
 def test_rows_that_a_tile_divides_leave_nothing_idle():
@@ -58,9 +66,14 @@ def test_remembered_blockings_are_those_of_their_own_product():
         tile_rows = tiling.tile_rows(rows)
         width = tiling.panel_columns(tile_rows)
         inputs = work(rows, depth, columns, tile_rows, width)
-        seen += [(inputs, lanes, each.tiling) for lanes in (16, 1024) for each in TIERS.values()]
+        seen += [
+            (inputs, lanes, each.tiling, enough)
+            for lanes in (16, 1024)
+            for each in TIERS.values()
+            for enough in (8, 32)
+        ]
     split.cache_clear()
-    for product in [*seen[:100], *seen, *seen[-200:]]:
+    for product in [*seen[:200], *seen, *seen[-200:]]:
         assert split(*product) == split.__wrapped__(*product)
     assert split.cache_info().hits >= 200
 

@@ -11,6 +11,7 @@ import nnapi_shim
 from nnapi_shim import settings
 from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS, available, count, crew
+from nnapi_shim.drivers.cpu.run.tile_timing import timed_regions
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.tools.inputs import made_up
 
@@ -119,6 +120,52 @@ def test_results_are_the_same_bits(monkeypatch, name):
             runs.append([np.asarray(result).tobytes() for result in results])
         actual.append(runs)
     assert all(runs == actual[0] for runs in actual)
+
+
+SHAPES = {
+    "conv_2d": [(1, 28, 28, 128), (128, 3, 3, 128), 128, {"padding": "SAME"}],
+    "depthwise_conv_2d": [
+        (1, 14, 14, 512),
+        (1, 3, 3, 512),
+        512,
+        {"padding": "SAME", "depth_multiplier": 1},
+    ],
+    "fully_connected": [(1, 2048), (1024, 2048), 1024, {}],
+}
+"""Operation that takes long -> dimensions of its input and filter, number of columns, more."""
+
+
+@pytest.mark.parametrize("is_quantized", [False, True])
+@pytest.mark.parametrize("name", SHAPES)
+def test_long_operations_have_tiles_for_many_threads(monkeypatch, name, is_quantized):
+    random = np.random.default_rng(5)
+    *sizes, columns, more = SHAPES[name]
+    model = nnapi_shim.Model()
+    if is_quantized:
+        x, weights = (random.integers(0, 256, size, np.uint8) for size in sizes)
+        bias = np.zeros(columns, np.int32)
+        input = model.input("TENSOR_QUANT8_ASYMM", x.shape, 0.02, 128)
+        filter = model.constant(weights, "TENSOR_QUANT8_ASYMM", 0.01, 127)
+    else:
+        x, weights = (random.uniform(-1, 1, size).astype(np.float32) for size in sizes)
+        bias = np.zeros(columns, np.float32)
+        input, filter = model.input("float32", x.shape), model.constant(weights)
+    if is_quantized:
+        more = {**more, "scale": 0.5, "zero_point": 120}
+    model.outputs(getattr(model, name)(input, filter, bias, **more))
+    model.finish()
+    results, tiles = [], []
+    for number in ("1", "16"):
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", number)
+        results.append(model.compile(devices=["nnapi-cpu"]).run(x).tobytes())
+        regions = []
+        with timed_regions(regions.append, by_tile=True):
+            results.append(model.compile(devices=["nnapi-cpu"]).run(x).tobytes())
+        tiles.append([region.tiles for region in regions])
+    assert len({*results}) == 1
+    few, many = tiles
+    assert len(few) == len(many)
+    assert max(few) < 14 <= max(many)
 
 
 @pytest.mark.own_process

@@ -161,13 +161,25 @@ def transform_inputs(a, first, count, rows, patch):
             transform_input(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
 
 
+@helper
+def part_of_block(a, number):
+    """The first patch of a block, the first one in it that a tile of rows has, and their number;
+    a last block that is shorter may have none for it.
+    """
+    block, part = number // a.block_parts, number % a.block_parts
+    start, at = block * a.block, part * a.part
+    return start, at, min(a.part, min(a.block, a.patches - start) - at)
+
+
 @kernel(WINOGRAD)
 def winograd_rows_f32(a, number, deadline):
-    """The input transform of a block of patches that several tiles multiply by other panels."""
+    """The input transform of a part of a block of patches, which several tiles multiply by other
+    panels.
+    """
     patch = a.scratch + number * POINTS * a.depth * 4
-    first = number * a.block
-    rows = a.rows + first * POINTS * a.depth * 4
-    transform_inputs(a, first, min(a.block, a.patches - first), rows, patch)
+    start, at, count = part_of_block(a, number)
+    rows = a.rows + (start * POINTS + at) * a.depth * 4
+    transform_inputs(a, start + at, count, rows, patch)
     return 0
 
 

@@ -27,6 +27,7 @@ from nnapi_shim.drivers.cpu.kernels.winograd import (
     input_transform,
     output_transform,
     outputs_of,
+    part_of_block,
     row_address,
     write_four,
 )
@@ -135,13 +136,15 @@ def transform_inputs(a, first, count, rows, patch):
 
 @kernel(WINOGRAD_Q8)
 def winograd_rows_q8(a, number, deadline):
-    """The input transform of a block of patches that several tiles multiply by other panels."""
+    """The input transform of a part of a block of patches, which several tiles multiply by other
+    panels.
+    """
     if late(deadline):
         return DEADLINE
-    first = number * a.block
-    rows = a.rows + first * POINTS * 2 * a.depth
+    start, at, count = part_of_block(a, number)
+    rows = a.rows + (start * POINTS + at) * 2 * a.depth
     patch = a.scratch + number * POINTS * a.depth
-    transform_inputs(a, first, min(a.block, a.patches - first), rows, patch)
+    transform_inputs(a, start + at, count, rows, patch)
     return 0
 
 

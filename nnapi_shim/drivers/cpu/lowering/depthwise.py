@@ -10,7 +10,8 @@ from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import Filter
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
@@ -35,9 +36,11 @@ EXPAND = record(
 
 PRODUCTS_PER_TILE = 1 << 16
 """Multiplications of a tile, at least: about 2 us."""
-MIN_TILES, MAX_TILES = 2, 32
-"""Number of tiles of a convolution of several tiles; a tile has a higher start-up cost than in a
-matrix product.
+PRODUCTS_FOR_MANY = PRODUCTS_PER_TILE // 4
+"""The same where there are fewer tiles than threads."""
+MIN_TILES = 2
+"""Tiles of a convolution of several tiles; a tile has a higher start-up cost than in a matrix
+product.
 """
 
 EXPANDED_PER_NS = 4
@@ -117,10 +120,15 @@ def _least_channels(quantized: bool, tiling: Tiling) -> int:
 def _tile_rows(rows: int, window: Window, channels: int) -> int:
     """Output rows of a tile."""
     row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
-    tiles = rows * row_products // PRODUCTS_PER_TILE
+    products = rows * row_products
+    tiles = products // PRODUCTS_PER_TILE
     if tiles > 0:
-        tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles))
-    return -(-rows // max(1, tiles))
+        least = min(threads.count(), products // PRODUCTS_FOR_MANY)
+        tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles, least))
+    tile_rows = -(-rows // max(1, tiles))
+    if -(-rows // tile_rows) < min(tiles, threads.count()):
+        return rows // tiles  # more tiles, of which each reads rows that others read, too
+    return tile_rows
 
 
 def _expand(

@@ -21,7 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
 from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
@@ -240,7 +240,7 @@ def multiplied_with(
         packed.panel_bytes * (WIDENING if format == INT8 else 1),
         FINISH_STEPS[kind],
     )
-    tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling)
+    tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling, enough_tiles())
     fields |= {**rows.fields(input.words, input.outside), **shares}
     steps.append(
         Step(

@@ -6,7 +6,7 @@ again, every group the rows; the blocking with enough tiles and the least memory
 
 from functools import lru_cache
 
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
 from nnapi_shim.hints import Any, NamedTuple
 
 SERIAL = 8 << 10
@@ -17,8 +17,6 @@ MIN_TILES = 4
 """Tiles of the smallest parallel products. A parallel region costs less than 0.5 us; a serial step
 moves its operands between the caches of processors.
 """
-MAX_TILES = 32
-"""Tiles, at most, unless the cache size requires more: enough for every number of threads."""
 BYTES_PER_STEP = 16
 """Bytes that the caches deliver per step: the cost of the weights of a matrix-vector product."""
 MAX_TILE_STEPS = 1 << 24
@@ -51,8 +49,13 @@ class Work(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str, int]]:
-    """The number of tiles, and the blocking fields: not to be changed, equal layers share them."""
+def split(
+    work: Work, panel_columns: int, tiling: Tiling, enough: int
+) -> tuple[int, dict[str, int]]:
+    """The number of tiles, and the blocking fields: not to be changed, equal layers share them.
+
+    enough: tiles for which memory is read more often, if need be.
+    """
     panel_vectors = panel_columns // tiling.lanes
     panel_steps = work.tile_rows * panel_vectors * (work.words + work.finish)
     if work.tile_rows == 1:
@@ -74,7 +77,7 @@ def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str
         block_tiles, group_panels = shares(groups)
         blocks, groups = -(-work.row_tiles // block_tiles), -(-work.panels // group_panels)
         # Minimise missing tiles first, then memory traffic.
-        missing = max(0, min(target_tiles, 8) - blocks * groups)
+        missing = max(0, min(target_tiles, enough) - blocks * groups)
         weights, rows = work.panels * work.panel_bytes, work.row_tiles * work.row_bytes
         return missing, blocks * weights + groups * rows
 

@@ -10,8 +10,8 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
-from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE, tiles_of
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
@@ -39,6 +39,8 @@ GEOMETRY = {
     "pad_left": INT64,
     "patches": INT64,
     "block": INT64,
+    "block_parts": INT64,
+    "part": INT64,
     "share": INT64,
     "panels": INT64,
     "groups": INT64,
@@ -47,7 +49,8 @@ GEOMETRY = {
 }
 """A tile is `share` patches by a group of panels; it processes `block` patches at a time.
 table: for 1, 2 ... remaining rows, the offsets of a tile of rows. rows: transformed rows of all
-patches, block by block, if several groups share them; otherwise 0.
+patches, block by block, if several groups share them; otherwise 0. They have tiles of their own:
+`block_parts` of a block, of `part` patches each.
 """
 WINOGRAD = record(
     input=ADDRESS,
@@ -72,8 +75,8 @@ MAX_ROW_BYTES = 4 << 20
 """Bytes of the transformed rows of all patches, at most, that groups of panels share."""
 MIN_PATCHES = 12
 """Patches, at least: for fewer, reading the transformed filter (16/9 of the size) dominates."""
-ENOUGH_TILES = 8
-"""Tiles, at most: each has its own scratch memory."""
+TRANSFORMED_PER_NS = 8
+"""Bytes of transformed rows per nanosecond."""
 
 
 class Elements(NamedTuple):
@@ -158,6 +161,8 @@ def multiplied(
     block, share, group_panels = _split(count, row_bytes, columns, panels, tiling)
     shares, groups = -(-count // share), -(-panels // group_panels)
     blocks, patch_bytes = -(-count // block), POINTS * row_bytes
+    block_parts = -(-_rows_tiles(count * patch_bytes) // blocks)
+    part = -(-block // block_parts)
     fields = {
         **fields,
         "table": _offsets(tiling.rows, row_bytes),
@@ -172,6 +177,8 @@ def multiplied(
         "pad_left": window.horizontal.head,
         "patches": count,
         "block": block,
+        "block_parts": block_parts,
+        "part": part,
         "share": share,
         "panels": panels,
         "groups": groups,
@@ -185,10 +192,11 @@ def multiplied(
         scratch_bytes += block * patch_bytes
     else:
         fields["rows"] = Buffer(blocks * block * patch_bytes)
-        scratch = Buffer(blocks * input_bytes)
+        row_tiles = blocks * block_parts
+        scratch = Buffer(row_tiles * input_bytes)
         sizes: dict[str, Any] = {"scratch_bytes": input_bytes, "scratch": scratch, "output": None}
         name, writes = f"winograd_rows_{variant}", ("rows", "scratch")
-        steps.append(Step(layout, name, blocks, writes=writes, **fields, **sizes))
+        steps.append(Step(layout, name, row_tiles, writes=writes, **fields, **sizes))
     tiles = shares * groups
     steps.append(
         Step(
@@ -203,6 +211,11 @@ def multiplied(
         )
     )
     return steps
+
+
+def _rows_tiles(transformed: int) -> int:
+    """Tiles in which so many bytes of rows are transformed."""
+    return min(enough_tiles(), tiles_of(transformed // TRANSFORMED_PER_NS))
 
 
 def _offsets(rows: int, row_bytes: int) -> bytes:
@@ -220,7 +233,7 @@ def _split(
     """
     step, patch_bytes = tiling.rows, POINTS * row_bytes
     steps = count * POINTS * (row_bytes // 4 + 4) * columns // tiling.lanes
-    target_tiles = 1 if steps < SERIAL else max(1, min(ENOUGH_TILES, steps // STEPS_PER_TILE))
+    target_tiles = 1 if steps < SERIAL else max(1, min(enough_tiles(), steps // STEPS_PER_TILE))
 
     def shares(groups: int) -> tuple[int, int, int]:
         group_panels = -(-panels // groups)
