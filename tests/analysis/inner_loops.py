@@ -97,6 +97,10 @@ LOOPS = (
         *("depthwise int8", "dotprod", "depthwise_quantized", "nnk_interleaved_4", "sdot"),
         *(16, False),
     ),
+    Loop(
+        *("depthwise int8 as int16", "neon", "depthwise_quantized", "nnk_interleaved_2", "smlal"),
+        *(4, False),
+    ),
     Loop("float32 6x16", "v3", "gemm", "nnk_tile_f32_6x2x8_adding", "vfmadd231ps", 8),
     Loop("int8 6x16 as int16", "v3", "gemm", "nnk_tile_s16s16_6x2x8_adding", "vpmaddwd", 16, False),
     Loop("int8 6x16", "v3vnni", "gemm", "nnk_tile_u8s8_6x2x8_adding", "vpdpbusd", 32),

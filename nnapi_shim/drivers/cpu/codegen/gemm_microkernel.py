@@ -40,8 +40,8 @@ bytes from one to the next, and the block of lowering/fused_add.py.
 
 TILES_ARGUMENTS = "tiles table_step last_table tile_bytes correction_step".split()
 """Of micro-kernels that compute several tiles, one below the other. A tile's table, base and
-correction are so many bytes behind those of the tile before; the last one has `last_table`, and
-`rows` are the rows of the last one.
+correction are so many bytes behind those of the tile before, output and addend as many rows as a
+tile has; the last one has `last_table`, and `rows` are the rows of the last one.
 """
 
 

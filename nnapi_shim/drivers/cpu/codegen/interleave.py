@@ -8,6 +8,7 @@ lanes. Words of neighbouring channels and pixels follow each other, so that outp
 fill vectors as well.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -16,7 +17,7 @@ from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import quads8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
@@ -61,8 +62,10 @@ interleaved: words of the first output. offsets: int64[taps], bytes from there t
 tap. panel: bias and table. weights: those of the taps. groups: number of groups of outputs, which
 are interleaved_step and output_step bytes apart.
 """
-GROUPS_TOGETHER = 4 if ISA.tier.registers > 16 else 2
-"""Groups of outputs that share the loaded weights; their sums fit the registers."""
+GROUPS_TOGETHER = 4 if ISA.tier.registers > 16 and ISA.tier.tiling.group == 4 else 2
+"""Groups of outputs that share the loaded weights; their sums fit the registers. Words of int16
+take twice the registers, as LLVM loads all of a tap first.
+"""
 
 
 @emits(types.int64())
@@ -227,7 +230,7 @@ class _BlockWriter:
         low, high = fn.args[len(BLOCK_ARGUMENTS) :]
         self.last = ByteOutput(self.args["zero_point"], low, high, self.args["output_flip"])
         self.lanes, self.is_quad = tiling.lanes, tiling.group == 4
-        self.scheme = quads8() if self.is_quad else pairs16()
+        self.scheme = quads8()
 
     def write(self) -> None:
         """The whole function: GROUPS_TOGETHER groups at a time, then the rest."""
@@ -250,7 +253,6 @@ class _BlockWriter:
         """The blocks of `count` groups."""
         builder, args, lanes = self.builder, self.args, self.lanes
         width, kind = BLOCK_VECTORS * lanes, vector(WORD, lanes)
-        operand = vector(BYTE, 4 * lanes) if self.is_quad else vector(HALFWORD, 2 * lanes)
         bias = self.vectors(args["panel"], kind)
         sums = [[builder.variable(kind, value) for value in bias] for _ in range(count)]
         interleaved = builder.add(args["interleaved"], builder.mul(group, args["interleaved_step"]))
@@ -258,15 +260,11 @@ class _BlockWriter:
             address = builder.add(args["offsets"], builder.mul(tap, long(8)))
             words = builder.add(interleaved, builder.load_from(address, LONG, 8))
             panel = builder.add(args["weights"], builder.mul(tap, long(4 * width)))
-            weights = [
-                self.scheme.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
-                for v in range(BLOCK_VECTORS)
+            firsts = [
+                builder.add(words, builder.mul(args["interleaved_step"], long(number)))
+                for number in range(count)
             ]
-            for number in range(count):
-                first = builder.add(words, builder.mul(args["interleaved_step"], long(number)))
-                inputs = self.vectors(first, operand)
-                for slot, x, w in zip(sums[number], inputs, weights, strict=True):
-                    builder.store(self.scheme.step(builder, builder.load(slot), x, w), slot)
+            self.products(panel, firsts, sums)
         table = builder.add(args["panel"], long(4 * width))
         columns = ColumnConstants(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
         output = builder.add(args["output"], builder.mul(group, args["output_step"]))
@@ -275,6 +273,37 @@ class _BlockWriter:
             steps = requantize(builder, [row], columns, self.last)
             target = builder.add(output, builder.mul(args["output_step"], long(number)))
             builder.store_to(to_bytes(builder, steps, self.last), target, 1)
+
+    def products(self, panel: Any, firsts: Sequence[Any], sums: Sequence[Sequence[Any]]) -> None:
+        """Add the products of a tap. panel: its weights; firsts: the words of each group."""
+        builder, size = self.builder, 4 * self.lanes
+        if not self.is_quad:
+            self.pair_products(panel, firsts, sums)
+            return
+        weights = [
+            self.scheme.weights(builder, builder.add(panel, long(size * v)), self.lanes)
+            for v in range(BLOCK_VECTORS)
+        ]
+        for first, slots in zip(firsts, sums, strict=True):
+            inputs = self.vectors(first, vector(BYTE, size))
+            for slot, x, w in zip(slots, inputs, weights, strict=True):
+                builder.store(self.scheme.step(builder, builder.load(slot), x, w), slot)
+
+    def pair_products(
+        self, panel: Any, firsts: Sequence[Any], sums: Sequence[Sequence[Any]]
+    ) -> None:
+        """As `products`, of int16: two vectors of sums at a time."""
+        builder, kind = self.builder, vector(HALFWORD, 4 * self.lanes)
+        for v in range(0, BLOCK_VECTORS, 2):
+            at = long(4 * self.lanes * v)
+            w = builder.load_from(builder.add(panel, at), kind, 4)
+            for first, slots in zip(firsts, sums, strict=True):
+                x = builder.load_from(builder.add(first, at), kind, 4)
+                totals = [builder.load(slot) for slot in slots[v : v + 2]]
+                for slot, total in zip(
+                    slots[v:], ISA.dot_pairs_of_two(builder, totals, x, w), strict=False
+                ):
+                    builder.store(total, slot)
 
 
 def interleaver(tiling: Tiling) -> Any:

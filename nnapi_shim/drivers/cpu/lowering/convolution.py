@@ -46,9 +46,12 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     geometry = tiling(product.quantized)
     steps, source = image_in(product.input, conv.nchw)
     target, after = image_out(product.output, conv.nchw)
+
+    def joined() -> list[Step]:
+        return folded(conv, whole_filter(product, conv.filter), source, target, geometry)
+
     if is_foldable(conv):
-        whole = whole_filter(product, conv.filter)
-        return steps + folded(conv, whole, source, target, geometry) + after
+        return steps + joined() + after
     if pays(conv, geometry):
         return steps + winograd(conv, source, target, geometry) + after
     if pays_quantized(conv, geometry):
@@ -59,8 +62,7 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     terms = further_terms(conv.filter, tile_rows, geometry)
     shifted = shifted_words(conv.filter, tile_rows, geometry) if terms is None else None
     if terms is None and shifted is None and has_few_words(conv, geometry):
-        whole = whole_filter(product, conv.filter)
-        return steps + folded(conv, whole, source, target, geometry) + after
+        return steps + joined() + after
     input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
     table, rows = window_rows(conv, input, geometry)
     steps += table

@@ -1,5 +1,6 @@
 """Instructions of AArch64, a class per tier."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -43,6 +44,24 @@ class Neon(Portable):
             b = builder.pick(y, range(part, 2 * lanes, 2))
             total = builder.add(total, self._products(builder, total.type, b, a))
         return total
+
+    def dot_pairs_of_two(
+        self, builder: Any, totals: Sequence[Any], x: Any, y: Any
+    ) -> Sequence[Any]:
+        """SMLAL of first elements and of second ones, which LD2 separates in operands that have
+        just been loaded.
+        """
+        lanes = totals[0].type.count
+        results = list(totals)
+        for part in (0, 1):
+            a, b = (builder.pick(each, range(part, each.type.count, 2)) for each in (x, y))
+            for at, total in enumerate(results):
+                own = range(at * lanes, (at + 1) * lanes)
+                product = self._products(
+                    builder, total.type, builder.pick(a, own), builder.pick(b, own)
+                )
+                results[at] = builder.add(total, product)
+        return results
 
     def _products(self, builder: Any, kind: Any, a: Any, b: Any) -> Any:
         """Of int16, as int32."""

@@ -57,6 +57,17 @@ class Portable:
         x = builder.bitcast(builder.pick(words, [number] * total.type.count), y.type)
         return self.dot_pairs(builder, total, x, y)
 
+    def dot_pairs_of_two(
+        self, builder: Any, totals: Sequence[Any], x: Any, y: Any
+    ) -> Sequence[Any]:
+        """`dot_pairs` for two totals whose int16 follow each other in x and y."""
+        count = x.type.count // 2
+        halves = [range(first, first + count) for first in (0, count)]
+        return [
+            self.dot_pairs(builder, total, *(builder.pick(operand, half) for operand in (x, y)))
+            for total, half in zip(totals, halves, strict=True)
+        ]
+
     def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """Total plus sums of four products of uint8 x and int8 y: <n x i32>, <4n x i8>, <4n x i8>.
 
