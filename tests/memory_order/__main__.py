@@ -11,8 +11,9 @@ words, --table the table of docs/memory-order.md.
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 
-from tests.memory_order.checking import PROTOCOLS, Verdict, verdicts
+from tests.memory_order.checking import PROTOCOLS, Verdict, verdicts, weakenings
 from tests.memory_order.exploration import explore
 from tests.memory_order.litmus import CASES
 from tests.memory_order.sources import differences
@@ -30,12 +31,23 @@ def _show_row(verdict: Verdict) -> None:
     print(f"| {verdict.what} | {f'nothing: {verdict.why}' if verdict.why else found} |")
 
 
-def main() -> int:
+def _check_words(parser: argparse.ArgumentParser, words: str | None) -> None:
+    """Ends with an error if no line with a finding has these words."""
+    lines = [one.what for protocol in PROTOCOLS for one in weakenings(protocol)]
+    if words is not None and not (words and any(words in line for line in lines)):
+        allowed = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
+        parser.error(
+            f"--execution {words!r}: no line with a finding has these words; the lines are{allowed}"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--execution", help="print executions of the findings with these words")
     parser.add_argument("--table", action="store_true", help="print rows of a table")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    _check_words(parser, options.execution)
     began = time.process_time()
     wrong = [f"the C code is different: {line}" for line in differences(PROTOCOLS)]
     wrong += [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tests.memory_order import boot, fast_path, region, sleeping
 from tests.memory_order.exploration import Explored, explore
 from tests.memory_order.operations import Order
-from tests.memory_order.protocol import Make, Orders, Protocol
+from tests.memory_order.protocol import Access, Make, Orders, Protocol
 
 PROTOCOLS = (region.PROTOCOL, sleeping.PROTOCOL, fast_path.PROTOCOL, *boot.PROTOCOLS)
 
@@ -51,6 +51,29 @@ def _verdict(
     return Verdict(protocol.name, what, finding, is_good, found.states, why, execution)
 
 
+class Weakening(NamedTuple):
+    """Something wrong with the code that has to be found. access: the name of the weakened access;
+    empty: it is another change.
+    """
+
+    access: str
+    what: str
+    programs: Mapping[str, Make]
+    orders: Orders
+
+
+def weakenings(protocol: Protocol) -> Iterator[Weakening]:
+    """Each order in turn that does not suffice, and what else may be wrong."""
+    for name, access in protocol.accesses.items():
+        for order in access.weaker():
+            if order not in access.enough:
+                what = f"{_before(name, access)}{_name(access.kind, order)}"
+                orders = protocol.orders({name: order})
+                yield Weakening(name, what, protocol.programs, orders)
+    for what, change in protocol.changes.items():
+        yield Weakening("", what, change.programs, protocol.orders(change.orders))
+
+
 def verdicts(protocol: Protocol) -> Iterator[Verdict]:
     """The protocol with the orders of the C code, and with all that suffice, at once; then with
     each order weakened in turn, and with what else may be wrong.
@@ -62,21 +85,26 @@ def verdicts(protocol: Protocol) -> Iterator[Verdict]:
     least = protocol.least()
     at_once = _verdict(protocol, "all that suffice, at once", protocol.programs, least, False)
     yield at_once
+    wrong = list(weakenings(protocol))
     for name, access in protocol.accesses.items():
-        before = f"{name}: {access.order.value} -> "
-        for order in access.weaker():
-            if order not in access.enough:
-                what, changed = before + _name(access.kind, order), protocol.orders({name: order})
-                yield _verdict(protocol, what, protocol.programs, changed, True)
+        yield from (_found(protocol, one) for one in wrong if one.access == name)
         if access.enough:
-            what = before + ", ".join(_name(access.kind, order) for order in access.enough)
+            what = _before(name, access)
+            what += ", ".join(_name(access.kind, order) for order in access.enough)
             verdict = at_once._replace(what=what, states=0, why=access.why)
             if access.together is not None:
                 changed = protocol.orders({name: access.enough[-1]})
                 verdict = _verdict(protocol, what, protocol.programs, changed, False, access.why)
             yield verdict
-    for what, change in protocol.changes.items():
-        yield _verdict(protocol, what, change.programs, protocol.orders(change.orders), True)
+    yield from (_found(protocol, one) for one in wrong if not one.access)
+
+
+def _found(protocol: Protocol, one: Weakening) -> Verdict:
+    return _verdict(protocol, one.what, one.programs, one.orders, True)
+
+
+def _before(name: str, access: Access) -> str:
+    return f"{name}: {access.order.value} -> "
 
 
 def _name(kind: str, order: Order) -> str:

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from tests.memory_order import fast_path, region, sleeping
+from tests.memory_order.__main__ import main
 from tests.memory_order.checking import PROTOCOLS
 from tests.memory_order.exploration import explore
 from tests.memory_order.litmus import CASES
@@ -96,3 +97,13 @@ def test_the_c_code_has_these_orders(tmp_path):
     found = list(differences(PROTOCOLS, tmp_path))
     assert any("there is no such operation" in line for line in found)
     assert any("fence: seq_cst is expected" in line for line in found)
+
+
+@pytest.mark.parametrize("words", ["nonsense", "", "count up: relaxed"])
+def test_words_that_are_in_no_line_are_refused(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--execution", words])
+    assert end.value.code == 2
+    told = capsys.readouterr().err
+    assert f"--execution {words!r}" in told
+    assert "fence: seq_cst -> none" in told
