@@ -6,6 +6,9 @@ PYTHON ?= python3
 # ARCH=aarch64 builds for another architecture, into build/aarch64, with a compiler for it in CC and CXX.
 HOST := $(shell uname -m)
 ARCH ?= $(HOST)
+ifeq ($(strip $(ARCH)),)
+override ARCH := $(HOST)
+endif
 LIB_DIR := build/lib
 ifneq ($(ARCH),$(HOST))
 LIB_DIR := build/$(ARCH)/lib
@@ -18,6 +21,11 @@ endif
 ifeq ($(origin CXX),default)
 CXX := $(TRIPLET)-g++
 endif
+# A wrong compiler would build for this machine, and say nothing. C++ is needed for examples only.
+NEED_CXX := $(if $(MAKECMDGOALS),$(filter all c_examples,$(MAKECMDGOALS)),all)
+WRONG := $(shell ARCH="$(ARCH)" CC="$(CC)" $(PYTHON) check_build.py --compiler CC && \
+	$(if $(NEED_CXX),ARCH="$(ARCH)" CXX="$(CXX)" $(PYTHON) check_build.py --compiler CXX,true))
+$(if $(WRONG),$(error $(WRONG)))
 endif
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -45,7 +53,7 @@ ITSELF := install --quiet --no-deps --no-build-isolation --editable
 $(VENV)/ready: pyproject.toml requirements/build.txt
 	@command -v $(PYTHON) > /dev/null || { echo "build: there is no $(PYTHON): install CPython 3.10 \
 	or newer (Debian, Ubuntu: apt install python3 python3-dev python3-venv)" >&2; exit 1; }
-	@CC="$(CC)" CXX="$(CXX)" $(PYTHON) check_build.py $(LIB_DIR)
+	@ARCH="$(ARCH)" CC="$(CC)" CXX="$(CXX)" $(PYTHON) check_build.py $(LIB_DIR)
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip $(PINNED) requirements/build.txt
 	$(PY) -m pip $(ITSELF) .

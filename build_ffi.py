@@ -28,6 +28,8 @@ import cffi
 from cffi.recompiler import make_c_source
 from pycparser import c_ast, c_generator, c_parser
 
+from check_build import wrong_compiler
+
 ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "nnapi_shim" / "native"
 MACHINE = os.environ.get("ARCH") or os.uname().machine
@@ -266,11 +268,15 @@ def libpython() -> Path:
     )
 
 
+def compiler() -> list[str]:
+    """The C compiler, as CC names it or as Python was compiled with."""
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
+
+
 def compiler_command() -> list[str]:
     """The compiler and the common arguments of all C files."""
-    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
     return [
-        *shlex.split(compiler),
+        *compiler(),
         *(f"@{path}" for path in FLAGS),
         *("-shared", "-fPIC", "-O2", "-g", "-DNDEBUG", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
         *("-std=gnu11", "-pthread"),
@@ -284,6 +290,13 @@ def compiler_command() -> list[str]:
 def linker_options() -> list[str]:
     """LDFLAGS, and the flags for the build id."""
     return ["-Wl,--build-id=sha1", *shlex.split(os.environ.get("LDFLAGS", ""))]
+
+
+def run_compiler(command: list[str | Path]) -> None:
+    """Compile; ends the build if the compiler fails, which has said why."""
+    done = subprocess.run(command, cwd=ROOT)  # debug information contains the folder
+    if done.returncode:
+        sys.exit(f"build_ffi.py: {command[0]} failed with {done.returncode} (see above)")
 
 
 def in_python(functions: list[Function]) -> list[Function]:
@@ -305,7 +318,7 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
         *("-Wl,-z,nodelete", "-Wl,-z,defs", *linker_options(), "-ldl"),
         *("-o", folder / LIBRARY),
     ]
-    subprocess.run(command, check=True, cwd=ROOT)  # debug information contains the folder
+    run_compiler(command)
 
 
 def compile_callbacks(
@@ -321,7 +334,7 @@ def compile_callbacks(
         *("-Wno-missing-field-initializers", *linker_options()),
         *("-o", folder / CALLBACKS_FILE),
     ]
-    subprocess.run(command, check=True, cwd=ROOT)
+    run_compiler(command)
 
 
 def checkout_location(out: Path) -> str:
@@ -363,7 +376,6 @@ def build(out: Path, location: str | None = None) -> Path:
     location: content of the location file; by default, this checkout and the running environment.
     Returns the library's path. Does nothing if nothing has changed.
     """
-    out.mkdir(parents=True, exist_ok=True)
     out = out.resolve()
     library, callbacks, record = out / LIBRARY, out / CALLBACKS_FILE, out / LOCATION
     location = location or checkout_location(out)
@@ -374,6 +386,9 @@ def build(out: Path, location: str | None = None) -> Path:
         print(f"{library.name} is up to date")
         return library
 
+    if line := wrong_compiler(MACHINE, "CC", compiler()):
+        sys.exit(f"build_ffi.py: {line}")
+    out.mkdir(parents=True, exist_ok=True)
     types, functions = read_headers()
     macros = [f'-DNN_VERSION="{package_version()}"', f'-DNN_BUILD="{key}"']
     with tempfile.TemporaryDirectory(dir=out, prefix=".build-") as name:

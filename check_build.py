@@ -4,6 +4,10 @@ Runs with any Python 3, before there is an environment. Each missing requirement
 remedy; the exit status is then 1.
 
     python3 check_build.py FOLDER
+    ARCH=aarch64 CC=aarch64-linux-gnu-gcc python3 check_build.py --compiler CC
+
+The second form looks at the compiler for another architecture only, and prints one line on standard
+output if it is not right.
 """
 
 import importlib.util
@@ -20,6 +24,69 @@ NEEDED_MB = 700
 """Required space: the environment with its packages, objects and libraries."""
 
 OLDEST = (3, 10)
+ELF_MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "ppc64le": 21, "loongarch64": 258}
+"""Architecture, as Linux names it -> its number in the header of an ELF file."""
+OTHER_NAMES = {"arm64": "aarch64", "amd64": "x86_64", "x86-64": "x86_64", "powerpc64le": "ppc64le"}
+ELF_64_LITTLE = b"\x7fELF\x02\x01"
+COMPILERS = {"CC": "gcc", "CXX": "g++"}
+
+
+def package_of(variable, architecture):
+    """Debian packages of the compiler that a variable names, for an architecture."""
+    compiler = COMPILERS[variable]
+    if architecture in (os.uname().machine, None):
+        return compiler + " libc6-dev"
+    triplet = {"ppc64le": "powerpc64le", "x86_64": "x86-64"}.get(architecture, architecture)
+    return f"{compiler}-{triplet}-linux-gnu"
+
+
+def wrong_architecture(name):
+    """A line about an architecture for which nothing can be built, else None."""
+    if name in (*ELF_MACHINES, os.uname().machine):
+        return None
+    if name in OTHER_NAMES:
+        return f"the architecture {name} is called {OTHER_NAMES[name]}: ARCH={OTHER_NAMES[name]}"
+    return f"there is no architecture {name}: choose ARCH from {', '.join(ELF_MACHINES)}"
+
+
+def wrong_compiler(architecture, variable, command):
+    """A line about a compiler that does not compile for an architecture, else None.
+
+    command: its words. An empty file is compiled, and the header of the result read.
+    """
+    line = wrong_architecture(architecture)
+    if line:
+        return line
+    cure = (
+        f"name one for {architecture} with {variable} (Debian, Ubuntu: apt install "
+        f"{package_of(variable, architecture)})"
+    )
+    if not command or shutil.which(command[0]) is None:
+        return f"there is no compiler {' '.join(command[:1])}: {cure}"
+    if architecture not in ELF_MACHINES:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        source, file = Path(folder, "empty.c"), Path(folder, "empty.o")
+        source.write_text("int nothing;\n")
+        done = subprocess.run(
+            [*command, "-c", str(source), "-o", str(file)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,  # noqa: UP021 - Python 3.6 may run this script
+        )
+        if done.returncode or not file.exists():
+            said = (done.stderr.strip().splitlines() or ["no word why"])[0]
+            return f"{' '.join(command)} cannot compile an empty file: {said}; {cure}"
+        header = file.read_bytes()[:20]
+    machine = int.from_bytes(header[18:20], "little")
+    if header.startswith(ELF_64_LITTLE) and machine == ELF_MACHINES[architecture]:
+        return None
+    made = [name for name, number in ELF_MACHINES.items() if number == machine]
+    made = made if header.startswith(ELF_64_LITTLE) else []
+    return (
+        f"{variable}={' '.join(command)} compiles for {(made or ['another architecture'])[0]}, not "
+        f"for {architecture}: {cure}"
+    )
 
 
 def missing_python():
@@ -44,13 +111,14 @@ def missing_python():
         )
 
 
-def missing_compiler(variable, default, suffix, package):
+def missing_compiler(variable, default, suffix):
     """Problems of the compiler in an environment variable with a small program."""
+    package = package_of(variable, os.environ.get("ARCH"))
     command = shlex.split(os.environ.get(variable) or default)
     if shutil.which(command[0]) is None:
         yield (
             f"there is no compiler {command[0]}: install one (Debian, Ubuntu: apt install "
-            f"{package} libc6-dev), or name it with {variable}"
+            f"{package}), or name it with {variable}"
         )
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +134,7 @@ def missing_compiler(variable, default, suffix, package):
         said = (done.stderr.strip().splitlines() or ["no word why"])[0]
         yield (
             f"{' '.join(command)} cannot compile a small program: {said} (Debian, Ubuntu: apt "
-            f"install {package} libc6-dev)"
+            f"install {package})"
         )
 
 
@@ -85,10 +153,17 @@ def missing_place(folder):
 
 def main():
     """Print all problems and return their number."""
+    if sys.argv[1:2] == ["--compiler"]:
+        variable = sys.argv[2]
+        command = shlex.split(os.environ.get(variable, ""))
+        line = wrong_compiler(os.environ.get("ARCH") or os.uname().machine, variable, command)
+        if line:
+            print(line)
+        return 1 if line else 0
     problems = [
         *missing_python(),
-        *missing_compiler("CC", "cc", ".c", "gcc"),
-        *missing_compiler("CXX", "g++", ".cpp", "g++"),
+        *missing_compiler("CC", "cc", ".c"),
+        *missing_compiler("CXX", "g++", ".cpp"),
         *missing_place(sys.argv[1] if len(sys.argv) > 1 else "build"),
     ]
     for line in problems:
