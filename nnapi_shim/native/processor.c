@@ -80,6 +80,9 @@ const char *nnapi_shim_getProcessorTiers(void)
 
 #elif defined(__aarch64__)
 
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/auxv.h>
 
 /* Of <asm/hwcap.h>; older headers lack some. */
@@ -88,28 +91,71 @@ enum {
     HAS_CRC32 = 1 << 7,
     HAS_RDM = 1 << 12,
     HAS_DOT_PRODUCTS = 1 << 20,
-    HAS_ID_REGISTERS = 1 << 11, /* the registers that describe the processor can be read */
     V8_2_WITH_DOTS = HAS_ATOMICS | HAS_CRC32 | HAS_RDM | HAS_DOT_PRODUCTS,
     HAS2_I8MM = 1 << 13,
 };
 
-/* Whether the processor itself says that it has dot products: an emulator may announce in HWCAP what
- * another processor has. That of I8MM is not asked: QEMU 7.2 does not show it. */
-static bool describes_dot_products(unsigned long announced)
+/* An emulator may announce in HWCAP what another processor has. So an instruction of each tier is
+ * executed before its kernels are: a signal that refuses it comes back to `executes`. */
+static sigjmp_buf refused;
+static pthread_t executing;
+static struct sigaction others_action;
+
+static void on_refusal(int number, siginfo_t *info, void *context)
 {
-    uint64_t features = 0; /* ID_AA64ISAR0_EL1, in which DP is bits 44 to 47 */
-    if ((announced & HAS_ID_REGISTERS) == 0)
-        return true;
-    __asm__("mrs %0, S3_0_C0_C6_0" : "=r"(features));
-    return (features >> 44 & 0xf) != 0;
+    if (pthread_equal(pthread_self(), executing))
+        siglongjmp(refused, 1);
+    /* An instruction of another thread meanwhile: it is executed again, and what the program has
+     * installed is called. */
+    (void)info;
+    (void)context;
+    sigaction(number, &others_action, NULL);
+}
+
+static bool executes(void (*instruction)(void))
+{
+    struct sigaction action = {.sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO};
+    bool is_executed = false;
+    sigset_t illegal, before;
+    sigemptyset(&illegal);
+    sigaddset(&illegal, SIGILL);
+    pthread_sigmask(SIG_UNBLOCK, &illegal, &before);
+    executing = pthread_self();
+    sigaction(SIGILL, &action, &others_action);
+    if (sigsetjmp(refused, 0) == 0) {
+        instruction();
+        is_executed = true;
+    }
+    sigaction(SIGILL, &others_action, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_executed;
+}
+
+static void dot_product(void)
+{
+    __asm__ volatile(".inst 0x4e829420" : : : "v0"); /* sdot v0.4s, v1.16b, v2.16b */
+}
+
+static void mixed_dot_product(void)
+{
+    __asm__ volatile(".inst 0x4e829c20" : : : "v0"); /* usdot v0.4s, v1.16b, v2.16b */
+}
+
+static const char *tier = "neon"; /* Armv8.0, which Linux requires */
+
+static void choose_tier(void)
+{
+    if ((getauxval(AT_HWCAP) & V8_2_WITH_DOTS) != V8_2_WITH_DOTS || !executes(dot_product))
+        return;
+    const bool has_i8mm = (getauxval(AT_HWCAP2) & HAS2_I8MM) != 0;
+    tier = has_i8mm && executes(mixed_dot_product) ? "i8mm" : "dotprod";
 }
 
 const char *nnapi_shim_getProcessorTier(void)
 {
-    const unsigned long announced = getauxval(AT_HWCAP);
-    if ((announced & V8_2_WITH_DOTS) != V8_2_WITH_DOTS || !describes_dot_products(announced))
-        return "neon"; /* Armv8.0, which Linux requires */
-    return (getauxval(AT_HWCAP2) & HAS2_I8MM) != 0 ? "i8mm" : "dotprod";
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose_tier);
+    return tier;
 }
 
 const char *nnapi_shim_getProcessorTiers(void)

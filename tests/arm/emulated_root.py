@@ -69,8 +69,18 @@ def missing() -> list[str]:
     return lines
 
 
+def is_own(folder: Path, stamp: Path) -> bool:
+    """Whether a root that is made anew may take the place of a folder: of one that does not exist
+    or is empty, of a root that was made here, or of one in build/.
+    """
+    if not folder.exists() or stamp.exists() or BUILD.parent in folder.resolve().parents:
+        return True
+    return folder.is_dir() and not any(folder.iterdir())
+
+
 def make_root(folder: Path) -> None:
-    """A Debian for arm64 with Python and a compiler, made once.
+    """A Debian for arm64 with Python and a compiler, made once; ends the program rather than remove
+    what is no such root.
 
     Its packages are unpacked and not configured, which needs no emulator and takes seconds.
     """
@@ -78,6 +88,8 @@ def make_root(folder: Path) -> None:
     stamp = folder / "etc/test-arm-packages"
     if stamp.exists() and stamp.read_text() == wanted:
         return
+    if not is_own(folder, stamp):
+        sys.exit(f"test-arm: {folder} is no root of this command: name an empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists():
         run(["rm", "-rf", "--one-file-system", folder])

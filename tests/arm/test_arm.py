@@ -101,7 +101,7 @@ def test_an_emulator_that_announces_what_it_lacks(tier, processor, tmp_path):
     source.write_text(
         f"unsigned long getauxval(unsigned long type) {{ return ~0ul; }}\n{TIER_PROGRAM}"
     )
-    assert printed_tier(source, processor) == ("neon" if tier == "neon" else "i8mm")
+    assert printed_tier(source, processor) == tier
 
 
 def features(path: Path) -> int:
@@ -231,3 +231,12 @@ def test_no_call_authenticates_what_the_loader_has_not_signed():
     """`-z pac-plt` would; `make test-arm` runs on a processor with pointer authentication."""
     assert "pac-plt" not in zig_cc.AARCH64
     assert "force-bti" in zig_cc.AARCH64
+
+
+def test_a_folder_of_somebody_else_is_not_removed(tmp_path):
+    precious = tmp_path / "etc" / "precious"
+    precious.parent.mkdir()
+    precious.write_text("mine")
+    with pytest.raises(SystemExit, match=f"{tmp_path} is no root of this command"):
+        emulated_root.make_root(tmp_path)
+    assert precious.read_text() == "mine"

@@ -125,6 +125,13 @@ def within_float32(reals: Array) -> Array:
     return np.where(np.abs(reals) > FLOAT_MAX, np.copysign(np.inf, reals), reals)
 
 
+def without_nan(values: Array, number: float) -> Array:
+    """Values with a number in place of NaN: numpy's fmax and fmin do not pass over signaling ones."""
+    if values.dtype.kind != "f":
+        return values
+    return np.where(np.isnan(values), values.dtype.type(number), values)
+
+
 def activated_raw(
     raw: Array, activation: int, type: OperandType, scale: float, zero_point: int
 ) -> Array:

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, within_float32
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    dtype_of,
+    is_float,
+    within_float32,
+    without_nan,
+)
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -36,13 +42,15 @@ def reduce_prod(op: BoundOperation) -> list[Array]:
 def reduce_max(op: BoundOperation) -> list[Array]:
     """The maximum along axes, not counting NaN; at least the lowest finite number of the type."""
     lowest, _ = _finite_range(op)
-    return _stored(op, np.fmax.reduce(op.input.value, **_along_axes(op), initial=lowest))
+    numbers = without_nan(op.input.value, lowest)
+    return _stored(op, np.max(numbers, **_along_axes(op), initial=lowest))
 
 
 def reduce_min(op: BoundOperation) -> list[Array]:
     """The minimum along axes, not counting NaN; at most the largest finite number of the type."""
     _, largest = _finite_range(op)
-    return _stored(op, np.fmin.reduce(op.input.value, **_along_axes(op), initial=largest))
+    numbers = without_nan(op.input.value, largest)
+    return _stored(op, np.min(numbers, **_along_axes(op), initial=largest))
 
 
 def reduce_all(op: BoundOperation) -> list[Array]:

@@ -14,6 +14,7 @@ from nnapi_shim.drivers.reference.arrays import (
     rounded,
     saturated,
     within_float32,
+    without_nan,
 )
 from nnapi_shim.drivers.reference.boxes import check_corners, check_indexes, reals
 from nnapi_shim.drivers.reference.deadline import look, watched
@@ -133,10 +134,9 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
 
     Quantized numbers are compared as they are stored.
     """
-    images = to_nhwc(op.input.value, op.nchw)
+    images = without_nan(to_nhwc(op.input.value, op.nchw), -np.inf)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     empty = 0 if is_float(op.input) else op.input.zero_point
-    lowest = -np.inf if is_float(op.input) else None
     result = np.full(shape, empty, dtype_of(op.output.type))
     strides = _strides(op)
     for roi, (image, corners) in enumerate(_rois(op, images)):
@@ -145,9 +145,7 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
             look()
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
                 if top < bottom and left < right:
-                    result[roi, i, j] = np.fmax.reduce(
-                        image[top:bottom, left:right], (0, 1), initial=lowest
-                    )
+                    result[roi, i, j] = image[top:bottom, left:right].max((0, 1))
     return [from_nhwc(result, op.nchw)]
 
 

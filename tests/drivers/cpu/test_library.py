@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim import address
+from nnapi_shim import address, settings
 from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS, platform_machine
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary, allowed_tiers, library_name
@@ -135,18 +135,22 @@ def test_tiers_of_the_processor():
 
 @pytest.mark.skipif(platform_machine() != "x86_64", reason="tiers are those of x86-64")
 @pytest.mark.parametrize(
-    ("limit", "allowed"),
+    ("limit", "allowed", "said"),
     [
-        ("", ["v4", "v3", "v2"]),
-        ("v3vnni", ["v3", "v2"]),  # as on AVX-512 without AVX-VNNI: the best tier below it
-        ("v3", ["v3", "v2"]),
-        ("portable", ["portable"]),
+        ("", ["v4", "v3", "v2"], ""),
+        # as on AVX-512 without AVX-VNNI: the best tier below it
+        ("v3vnni", ["v3", "v2"], "is 'v3vnni', which is not used; this processor has v4, v3, v2"),
+        ("v3", ["v3", "v2"], ""),
+        ("portable", ["portable"], ""),
     ],
 )
-def test_a_limit_that_the_processor_lacks(monkeypatch, limit, allowed):
+def test_a_limit_that_the_processor_lacks(monkeypatch, capfd, limit, allowed, said):
+    monkeypatch.setattr(settings, "_refused", {})
     monkeypatch.setattr(library, "processor_tiers", lambda: ["v4", "v3", "v2"])
     monkeypatch.setenv("NNAPI_SHIM_TIER", limit)
     assert allowed_tiers() == allowed
+    error = capfd.readouterr().err
+    assert said in error and bool(said) == bool(error)
 
 
 @pytest.mark.parametrize("tier", ["bogus", "v5", "V3", "generic"])

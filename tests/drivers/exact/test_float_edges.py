@@ -316,3 +316,14 @@ def test_on_tier(tier):
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
+
+
+def test_signaling_nan_is_no_number_either(compute):
+    """Maxima and minima pass over it, as over every NaN; as a byte it is 0."""
+    signaling = np.array([0x7F800001, 0xFFA00000], np.uint32).view(np.float32)
+    x = np.float32([[2, 3, 1] * 11] * 4)
+    x[0, :2] = x[1, 5:7] = x[2, -2:] = x[3, 16:18] = signaling
+    image, axis = f32(x), i32([1])
+    same(compute(Op.REDUCE_MAX, [image, axis, False]), [3] * 4)
+    same(compute(Op.REDUCE_MIN, [image, axis, False]), [1] * 4)
+    same(compute(Op.CAST, [image], qu8()), np.nan_to_num(x))

@@ -146,6 +146,7 @@ BELOW_WORD_LIMIT = np.nextafter(WORD_LIMIT, ZERO)
 @helper
 def float_to_byte(x):
     """Toward zero, within 0 to 255; NaN becomes 0."""
+    x = x if x == x else ZERO  # an AArch64 maximum of a number and a signaling NaN is NaN
     return truncated(bounded(x, ZERO, BYTE_LIMIT))
 
 

@@ -76,6 +76,8 @@ def allowed_tiers() -> list[str]:
         return tiers
     if limit == PORTABLE:
         return [PORTABLE]
+    if limit not in tiers:
+        TIER.refuse(limit, f"this processor has {', '.join(tiers)}")
     names = [*NATIVE_TIERS]
     return [tier for tier in tiers if names.index(tier) >= names.index(limit)]
 
