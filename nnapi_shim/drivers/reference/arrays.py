@@ -126,7 +126,7 @@ def within_float32(reals: Array) -> Array:
 
 
 def without_nan(values: Array, number: float) -> Array:
-    """Values with a number in place of NaN: numpy's fmax and fmin do not pass over signaling ones."""
+    """Values with a number in place of NaN: numpy's fmax and fmin return signaling ones."""
     if values.dtype.kind != "f":
         return values
     return np.where(np.isnan(values), values.dtype.type(number), values)
