@@ -32,6 +32,7 @@ from tests.arm.emulated_root import (
     ready_root,
     run,
 )
+from tests.arm.options import add_root, check_root
 
 MODELS = {
     "mobilenet_v1_025_224_quant": 8,
@@ -79,6 +80,12 @@ def missing() -> list[str]:
     if not TRAINED.is_dir():
         lines.append("the models, ../shared/models, are not here")
     return lines
+
+
+def known_models() -> list[str]:
+    """The models that have inputs."""
+    files = sorted(TRAINED.glob("*.tflite"))
+    return [file.stem for file in files if file.with_suffix(".npz").exists()]
 
 
 def compile_plugin() -> Path:
@@ -156,14 +163,17 @@ def count(runtime: str, model: str, emulated: Sequence[str | Path], counts: Path
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="*", default=[*MODELS])
-    parser.add_argument("--tiers", nargs="*", choices=PROCESSORS, default=["dotprod"])
-    parser.add_argument("--root", type=Path, default=BUILD / "root", help="an arm64 root")
-    parser.add_argument("--wheel", type=Path, help="the wheel; default: it is built")
-    parser.add_argument("--installed", action="store_true", help="the wheel that the root has")
+    parser.add_argument("--models", nargs="+", default=[*MODELS])
+    parser.add_argument("--tiers", nargs="+", choices=PROCESSORS, default=["dotprod"])
+    add_root(parser)
     options = parser.parse_args()
+    check_root(parser, options)
     if problems := missing():
         sys.exit("\n".join(f"count-instructions: {line}" for line in problems))
+    known = known_models()
+    for model in options.models:
+        if model not in known:
+            parser.error(f"there is no model {model}: choose from {', '.join(known)}")
     ready_root(options.root, options.wheel, options.installed)
     install_peers()
     plugin, counts = compile_plugin(), BUILD / "instructions"

@@ -24,13 +24,12 @@ packages that a message names.
 """
 
 import argparse
-import os
 import sys
 import time
-from pathlib import Path
 
 from tests.arm import checkout, folders, installed, packages, pages
-from tests.arm.emulated_root import BUILD, PROCESSORS, ready_root
+from tests.arm.emulated_root import PROCESSORS, ready_root
+from tests.arm.options import add_jobs, add_root, check_root
 from tests.arm.parts import attempted, setting_of, summary
 
 ON_ONE_TIER = {
@@ -55,14 +54,13 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few vectors and models")
-    parser.add_argument("--tiers", nargs="*", choices=PROCESSORS, default=[*PROCESSORS])
-    parser.add_argument("--parts", nargs="*", choices=PARTS, default=[*PARTS])
+    parser.add_argument("--tiers", nargs="+", choices=PROCESSORS, default=[*PROCESSORS])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS])
     parser.add_argument("--checks", choices=["static", "all"], default="static", help="of vectors")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--root", type=Path, default=BUILD / "root", help="an arm64 root")
-    parser.add_argument("--wheel", type=Path, help="the wheel; default: it is built")
-    parser.add_argument("--installed", action="store_true", help="the wheel that the root has")
+    add_jobs(parser)
+    add_root(parser)
     options = parser.parse_args()
+    check_root(parser, options)
     began = time.monotonic()
     ready_root(options.root, options.wheel, options.installed)
     installed.compile_examples(options.root)

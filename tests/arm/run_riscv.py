@@ -15,9 +15,11 @@ import sys
 from pathlib import Path
 
 from tests.arm.emulated_root import BINFMT, CONFORMANCE, ENTER, VECTORS, output, run
+from tests.arm.options import add_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "riscv64"
+SUITE = "trixie"
 PACKAGES = "python3,python3-numpy,python3-cffi,libpython3.13,libstdc++6"
 SITE = Path("usr/local/lib/python3.13/dist-packages")
 NEEDED = {
@@ -28,6 +30,13 @@ NEEDED = {
 DEBIAN = Path("usr/lib/python3/dist-packages")
 REQUIRED = ("numpy", "cffi", "_cffi_backend*.so", "pycparser")
 LOCATION = "path=../..\n"
+LIBRARIES = (
+    "libneuralnetworks.so",
+    "nnapi_shim_callbacks.abi3.so",
+    "libnnapi_kernels_portable.so",
+    *("libandroid.so", "libnativewindow.so", "liblog.so"),
+)
+EXAMPLES = [path.stem for path in sorted((ROOT / "c_examples").glob("*.expected"))]
 
 
 def missing() -> list[str]:
@@ -43,19 +52,31 @@ def missing() -> list[str]:
             f"programs for riscv64 do not run here: mount -t binfmt_misc binfmt_misc {BINFMT} and "
             f"cat /usr/lib/binfmt.d/qemu-riscv64.conf > {BINFMT}/register"
         )
-    if not (BUILD / "lib" / "libnnapi_kernels_portable.so").exists():
-        lines.append("nothing is built for riscv64: make ARCH=riscv64")
+    lacking = [name for name in LIBRARIES if not (BUILD / "lib" / name).exists()]
+    lacking += [name for name in EXAMPLES if not (BUILD / "c_examples" / name).exists()]
+    if lacking:
+        lines.append(f"{', '.join(lacking)} not built for riscv64: make ARCH=riscv64")
     return lines
 
 
 def make_root(folder: Path) -> None:
-    """A Debian for riscv64 with Python and its packages, made once."""
-    if (folder / "etc/debian_version").exists():
+    """A Debian for riscv64 with Python and its packages, made once; it is whole with its stamp.
+
+    Ends the program if another folder is there that no run of this script has finished.
+    """
+    wanted = f"{SUITE} {PACKAGES}\n"
+    stamp = folder / "etc/test-riscv-packages"
+    if stamp.exists() and stamp.read_text() == wanted:
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        if folder.resolve() != (BUILD / "root").resolve() and not stamp.exists():
+            sys.exit(f"test-riscv: {folder} is no root of riscv64: remove it, or name a new folder")
+        run(["rm", "-rf", "--one-file-system", folder])
+    folder.parent.mkdir(parents=True, exist_ok=True)
     include = f"--include={PACKAGES}"
-    command = ["mmdebstrap", "--quiet", "--arch=riscv64", "--variant=minbase", include, "trixie"]
+    command = ["mmdebstrap", "--quiet", "--arch=riscv64", "--variant=minbase", include, SUITE]
     run([*command, folder])
+    stamp.write_text(wanted)
 
 
 def install(root: Path) -> None:
@@ -96,7 +117,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the vectors of NNAPI 1.0 only")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    add_jobs(parser)
     parser.add_argument("--root", type=Path, default=BUILD / "root", help="a riscv64 root")
     options = parser.parse_args()
     if problems := missing():
@@ -104,14 +125,13 @@ def main() -> int:
     make_root(options.root)
     install(options.root)
     wrong = 0
-    for expected in sorted((ROOT / "c_examples").glob("*.expected")):
-        if not (options.root / "examples" / expected.stem).exists():
-            continue
-        code, printed = output(enter(options.root, [f"/examples/{expected.stem}"]))
-        if code or printed != expected.read_text():
+    for name in EXAMPLES:
+        code, printed = output(enter(options.root, [f"/examples/{name}"]))
+        if code or printed != (ROOT / "c_examples" / f"{name}.expected").read_text():
             wrong += 1
-            print(f"{expected.stem}: {code}, {printed}")
-    print(f"riscv64: C examples: {wrong} wrong", flush=True)
+            print(f"{name}: {code}, {printed}")
+    count = len(EXAMPLES)
+    print(f"riscv64: C examples: {count - wrong} of {count} print what they should", flush=True)
     if not CONFORMANCE.is_dir():
         print("test-riscv: the conformance vectors, ../shared/conformance, are not here")
         return 1 if wrong else 0

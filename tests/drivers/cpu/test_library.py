@@ -27,6 +27,23 @@ def test_a_missing_kernel_is_named_with_what_to_do(folder):
         KernelLibrary().address("bind")
 
 
+def test_the_portable_tier_has_a_command_of_its_own(folder, monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_TIER", "portable")
+    monkeypatch.setattr(library, "DEFAULT_TIERS", ("v2",))
+    with pytest.raises(NnapiError, match=r"`make kernels TIERS=portable` builds it"):
+        KernelLibrary().address("bind")
+
+
+def test_a_folder_of_another_architecture_is_said_to_be_one(folder):
+    machine = 183 if platform_machine() == "x86_64" else 62
+    header = b"\x7fELF".ljust(18, b"\0") + machine.to_bytes(2, "little")
+    (folder / library_name("other")).write_bytes(header)
+    name = "aarch64" if machine == 183 else "x86_64"
+    said = rf"for {platform_machine()} \({folder} has those for {name}\)"
+    with pytest.raises(NnapiError, match=said):
+        KernelLibrary().address("bind")
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

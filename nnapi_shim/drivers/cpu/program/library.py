@@ -10,7 +10,12 @@ from collections.abc import Callable
 import _cffi_backend
 
 from nnapi_shim import address, folders, log, process
-from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS, PORTABLE, platform_machine
+from nnapi_shim.drivers.cpu.isa import (
+    DEFAULT_TIERS,
+    NATIVE_TIERS,
+    PORTABLE,
+    platform_machine,
+)
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
@@ -25,7 +30,8 @@ VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
 
 RTLD_NOW = 2
 
-_CURE = "`make kernels` builds it; an installed nnapi_shim has it when it is installed again"
+_PREFIX = "libnnapi_kernels_"
+
 
 _signature = address.type_of(KERNEL_SIGNATURE)
 
@@ -89,7 +95,12 @@ def library_folders() -> list[str]:
 
 def library_name(tier: str) -> str:
     """File name of a tier's kernel library."""
-    return f"libnnapi_kernels_{tier}.so"
+    return f"{_PREFIX}{tier}.so"
+
+
+def _make(tier: str) -> str:
+    """The command that builds the kernels of a tier."""
+    return "make kernels" if tier in DEFAULT_TIERS else f"make kernels TIERS={tier}"
 
 
 Compile = Callable[[str, str], int]
@@ -176,11 +187,11 @@ class KernelLibrary:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)
         if symbol is not None:
             return address.of_function(symbol)
-        where = self._path or f"a built kernel library ({', '.join(library_folders())})"
+        where = self._path or _searched()
+        make = _make(self.tier)
         if JIT.get() == "off":
             raise op_failed(
-                f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `make kernels` "
-                "builds it",
+                f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `{make}` builds it",
                 "kernel.missing",
             )
         try:
@@ -192,16 +203,28 @@ class KernelLibrary:
             command = install_command("jit")
             raise op_failed(
                 f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
-                f"`{command}` adds the compiler, `make kernels` builds it",
+                f"`{command}` adds the compiler, `{make}` builds it",
                 "kernel.no-compiler",
             ) from None
         log.write(
             "debug" if self._compiles else "warning",
             f"kernel {name} is not in {where}; it and others that are missing are compiled now, "
-            "which takes seconds; `make kernels` builds them",
+            f"which takes seconds; `{make}` builds them",
         )
         self._compiles = True
         return compile_kernel(name, self.tier)
+
+
+def _searched() -> str:
+    """In words, the folders without a kernel library that can be used here."""
+    said = []
+    for folder in library_folders():
+        is_readable = os.path.isdir(folder) and os.access(folder, os.R_OK)
+        names = os.listdir(folder) if is_readable else []
+        files = [os.path.join(folder, name) for name in sorted(names) if name.startswith(_PREFIX)]
+        foreign = {found: None for file in files if (found := folders.foreign_architecture(file))}
+        said.append(f"{folder} has those for {', '.join(foreign)}" if foreign else folder)
+    return f"a built kernel library for {platform_machine()} ({', '.join(said)})"
 
 
 def _load(path: str) -> Any:
@@ -210,6 +233,8 @@ def _load(path: str) -> Any:
     The file is checked before loading, because loading runs its initialisers. Raises OSError if it
     cannot be opened.
     """
+    make = _make(os.path.basename(path)[len(_PREFIX) : -len(".so")])
+    cure = f"`{make}` builds it; an installed nnapi_shim has it when it is installed again"
     with open(path, "rb", buffering=0) as file:
         for checked in (path, os.path.dirname(path)):
             if os.stat(checked).st_mode & 0o002:
@@ -218,18 +243,18 @@ def _load(path: str) -> Any:
                 )
                 return None
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
-            log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
+            log.error(f"{path} is not of version {__version__} and is not used; {cure}")
             return None
         if foreign := folders.foreign_architecture(path):
-            log.error(f"{path} is for another architecture, {foreign}, and is not used; {_CURE}")
+            log.error(f"{path} is for another architecture, {foreign}, and is not used; {cure}")
             return None
         if not _is_whole(file.fileno()):  # the loader does not detect this, and crashes
-            log.error(f"{path} is cut off and is not used; {_CURE}")
+            log.error(f"{path} is cut off and is not used; {cure}")
             return None
     try:
         return _cffi_backend.load_library(path, RTLD_NOW)
     except OSError as error:
-        log.error(f"the kernel library cannot be loaded and is not used: {error}; {_CURE}")
+        log.error(f"the kernel library cannot be loaded and is not used: {error}; {cure}")
         return None
 
 
