@@ -43,10 +43,16 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         if shutil.which("make") is None:
             self.app.abort("nnapi_shim: make is needed to build; Debian, Ubuntu: apt install make")
         machine = os.environ.get("ARCH") or os.uname().machine
+        has_zig = "CC" not in os.environ and importlib.util.find_spec("ziglang") is not None
+        if machine != os.uname().machine and "CC" not in os.environ and not has_zig:
+            self.app.abort(
+                f"nnapi_shim: a wheel for {machine} needs ziglang: pip install ziglang, or leave "
+                "--no-build-isolation out; or name a compiler with CC"
+            )
         tree = ROOT / "build" / "wheel"
         self._lock = waited_for(tree)
         shutil.rmtree(tree, ignore_errors=True)
-        if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
+        if has_zig:
             zig = importlib.import_module("install.zig_cc")
             os.environ["CC"] = zig.compiler(machine)
             # Debug information of the C library's parts contains paths of this machine.

@@ -1,11 +1,15 @@
 """What the build of a wheel says on a terminal, where pip hides its output."""
 
 import importlib
+import importlib.util
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL = "import hatch_build; hatch_build.announce(200)"
@@ -31,6 +35,16 @@ def test_a_line_before_the_long_part():
 def test_without_a_terminal_there_is_none():
     done = subprocess.run([sys.executable, "-c", PIP], cwd=ROOT, capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_wheel_for_another_architecture_needs_zig(monkeypatch):
+    hook = importlib.import_module("hatch_build")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("ARCH", "loongarch64")
+    monkeypatch.delenv("CC", raising=False)
+    application = SimpleNamespace(app=SimpleNamespace(abort=sys.exit))
+    with pytest.raises(SystemExit, match="a wheel for loongarch64 needs ziglang: pip install"):
+        hook.CustomBuildHook.initialize(application, "standard", {})
 
 
 def test_the_estimate_is_of_what_is_not_compiled(tmp_path):
