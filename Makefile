@@ -344,7 +344,7 @@ check-kernels-by-analysis: $(VENV)/ready-test ## inner loops of kernels in LLVM'
 	$(PY) -m tests.analysis.inner_loops $(TIERS)
 
 # Programs that model the threads of the C code, in all executions that C11's memory orders allow; each order weakened in
-# turn has to be found.
+# turn has to be found. With Debian's relacy-dev the same on Relacy.
 check-memory-order: $(VENV)/ready-test ## the protocols of the C code under C11's memory orders
 	$(PY) -m tests.memory_order
 

@@ -4,15 +4,19 @@
 
 Prints a line for each protocol as it is, and for each order weakened in turn; fails where a
 protocol has a finding, where a weakening has none and is not listed with a reason, and where one
-that is listed has a finding. --execution prints the execution of the findings whose line has these
-words, --table the table of docs/memory-order.md.
+that is listed has a finding. Then the same on Relacy, if it is installed. --execution prints the
+execution of the findings whose line has these words, --table the tables of docs/memory-order.md,
+without Relacy.
 """
 
 import argparse
+import os
 import sys
-import time
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tests.memory_order import relacy
 from tests.memory_order.checking import PROTOCOLS, Verdict, verdicts, weakenings
 from tests.memory_order.exploration import explore
 from tests.memory_order.litmus import CASES
@@ -29,6 +33,25 @@ def _show(verdict: Verdict) -> None:
 def _show_row(verdict: Verdict) -> None:
     found = verdict.finding.partition(", after")[0] or f"nothing, in {verdict.states} states"
     print(f"| {verdict.what} | {f'nothing: {verdict.why}' if verdict.why else found} |")
+
+
+def _with_relacy() -> list[str]:
+    """Shows what Relacy finds; gives what is wrong."""
+    wrong = []
+    with TemporaryDirectory(prefix="memory-order-") as folder:
+        checker = relacy.build(Path(folder))
+        if checker is None:
+            print(f"\n{relacy.ADVICE}")
+            return []
+        for protocol in PROTOCOLS:
+            print(f"\n{protocol.name}, on Relacy")
+            for line in relacy.lines(checker, protocol):
+                found = line.finding or "nothing found"
+                why = f": {line.missed}" if line.missed else ""
+                print(f"  {line.what}: {found}, {line.executions} executions{why}")
+                if not line.is_good:
+                    wrong.append(f"{protocol.name}, on Relacy: {line.what}: {found}")
+    return wrong
 
 
 def _check_words(parser: argparse.ArgumentParser, words: str | None) -> None:
@@ -48,7 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", action="store_true", help="print rows of a table")
     options = parser.parse_args(arguments)
     _check_words(parser, options.execution)
-    began = time.process_time()
     wrong = [f"the C code is different: {line}" for line in differences(PROTOCOLS)]
     wrong += [
         f"litmus test {case.name}"
@@ -65,7 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(*(f"      {step}" for step in verdict.execution), sep="\n")
             if not verdict.is_good:
                 wrong.append(f"{protocol.name}: {verdict.what}: {verdict.finding or 'no finding'}")
-    print(f"\n{time.process_time() - began:.1f} s of processor time")
+    if not options.table:
+        wrong += _with_relacy()
+    print(f"\n{sum(os.times()[:4]):.1f} s of processor time")
     print(*(f"memory order: {line}" for line in wrong), sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

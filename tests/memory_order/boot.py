@@ -84,7 +84,7 @@ TASK = {
 def first_call(orders: Orders) -> Program:
     """A first call of the API, on any thread."""
     if (yield Load("state", orders["look"])) != READY:
-        yield Update("lock", lambda v: None if v else 1, ACQUIRE, waits=True)
+        yield Update("lock", {0: 1}.get, ACQUIRE, waits=True, expected=0)
         if (yield Load("state", orders["look with the lock"])) == UNTRIED:
             yield Write("calls", 1)
             yield Store("state", READY, orders["store"])

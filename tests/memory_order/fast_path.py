@@ -135,7 +135,7 @@ ACCESSES = {
 
 def _lock() -> Update:
     """Waits for the interpreter lock and takes it."""
-    return Update("gil", lambda value: None if value else 1, ACQUIRE, waits=True)
+    return Update("gil", {0: 1}.get, ACQUIRE, waits=True, expected=0)
 
 
 def _unlock() -> Store:

@@ -62,7 +62,7 @@ class Store(NamedTuple):
 class Update(NamedTuple):
     """A read-modify-write: gives the old value. `change` gives the new one, or None to write
     nothing, as a compare-and-swap that fails; this is then a load of order `otherwise`. waits: it
-    waits until there is a new one, as a lock does.
+    waits until there is a new one, as a lock does. expected: the only value that it changes.
     """
 
     place: str
@@ -70,12 +70,14 @@ class Update(NamedTuple):
     order: Order
     otherwise: Order = RELAXED
     waits: bool = False
+    expected: int | None = None
 
 
 def swap(place: str, before: int, after: int, order: Order) -> Update:
     """A compare-and-swap. It succeeded if it gives `before`."""
     failed = {ACQ_REL: ACQUIRE, RELEASE: RELAXED}.get(order, order)
-    return Update(place, lambda value: after if value == before else None, order, failed)
+    change = {before: after}.get
+    return Update(place, change, order, failed, expected=before)
 
 
 class Fence(NamedTuple):
