@@ -22,7 +22,11 @@ def foreign_architecture(path: str) -> str:
 
     The system's loader says of such a file that it is not there.
     """
-    machine = os.uname().machine
+    return different_architecture(path, os.uname().machine)
+
+
+def different_architecture(path: str, machine: str) -> str:
+    """The architecture of an ELF file that is not for a machine; "" if it is, or if not known."""
     try:
         with open(path, "rb", buffering=0) as file:
             header = file.read(20)

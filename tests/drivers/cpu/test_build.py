@@ -12,7 +12,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
-from nnapi_shim.drivers.cpu.toolchain import build, load, objects, workers
+from nnapi_shim.drivers.cpu.toolchain import build, linking, load, objects, workers
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).parents[3]
@@ -247,3 +247,13 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_compiled_again(tmp_path
 
 def test_seconds_are_of_families():
     assert set(build.SECONDS) <= set(FAMILIES)
+
+
+def test_a_compiler_for_another_architecture_is_refused_before_kernels_are_compiled(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CC", "cc")
+    linking.try_linker(tmp_path, os.uname().machine)
+    other = "riscv64" if os.uname().machine != "riscv64" else "loongarch64"
+    with pytest.raises(SystemExit, match=f"cc compiles for .*, not for {other}: name a compiler"):
+        linking.try_linker(tmp_path, other)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX, VERSION_SYMBOL
 from nnapi_shim.drivers.cpu.toolchain.objects import PACKAGE, write_atomically
+from nnapi_shim.folders import different_architecture
 
 HARDENING = PACKAGE / "native" / "flags"
 
@@ -38,7 +39,13 @@ def flags(machine: str) -> list[str]:
 def try_linker(folder: Path, machine: str) -> None:
     """Link an empty library before the long part of a build; ends the program if that fails."""
     with tempfile.TemporaryDirectory(dir=folder) as where:
-        _run_linker([], Path(where), Path(where, "empty.so"), machine)
+        empty = Path(where, "empty.so")
+        _run_linker([], Path(where), empty, machine)
+        if made := different_architecture(str(empty), machine):
+            raise SystemExit(
+                f"kernels: {' '.join(_compiler())} compiles for {made}, not for {machine}: name a "
+                f"compiler for {machine} with CC"
+            )
 
 
 def link_tier(families: Mapping[str, Path], folder: Path, library: Path, machine: str) -> bool:
