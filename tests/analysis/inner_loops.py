@@ -5,7 +5,8 @@
 Each loop runs in llvm-mca: cycles per multiply-accumulate instruction, next to those of the same
 instructions without dependencies, loads and the rest of the loop, which is the processor's limit in
 the same model. These are analyses and no measurements. Fails where a loop keeps something on the
-stack, and where a large tile is below REACHED of the limit on a processor of MODELS.
+stack, and where a large tile is below REACHED of the limit on a processor of MODELS, unless BELOW
+says why.
 
 It needs llvm-mca of LLVM 19 or newer (Debian: llvm-19), and compiles for all tiers on any machine.
 """
@@ -117,6 +118,15 @@ LOOPS = (
         *(64, False),
     ),
 )
+
+
+XORS = "the XOR of input words takes the ports of products"
+BELOW = {
+    ("v4", "float32 6x64", "znver4"): "the model lets broadcasts take the ports of products",
+    ("v4", "int8 6x64", "icelake-server"): XORS,
+    ("v4", "int8 7x32", "icelake-server"): XORS,
+}
+"""Tier, large tile and model in which it does not reach the limit -> why."""
 
 
 def architecture(tier: str) -> Architecture:
@@ -243,8 +253,10 @@ def row(program: str, loop: Loop, lines: Sequence[str]) -> list[str]:
         reached = len(products) * loop.lanes / taken
         share = reached / limit
         text += f"{reached:8.2f} MAC/cy {share:5.0%}"
-        if loop.is_large and share < REACHED:
-            wrong.append(f"{loop.tier} {loop.title}: {share:.0%} of the limit of {model}")
+        is_known = (loop.tier, loop.title, model) in BELOW
+        if loop.is_large and (share < REACHED) is not is_known:
+            line = f"{loop.tier} {loop.title}: {share:.0%} of the limit of {model}"
+            wrong.append(line + ", and is in BELOW" * is_known)
     print(text, flush=True)
     return wrong
 
