@@ -20,6 +20,8 @@ from tests.arm.options import add_jobs
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "riscv64"
 SUITE = "trixie"
+MIRROR = "http://deb.debian.org/debian"
+"""The release alone: indexes of its updates change, and are not always whole on a mirror."""
 PACKAGES = "python3,python3-numpy,python3-cffi,libpython3.13,libstdc++6"
 SITE = Path("usr/local/lib/python3.13/dist-packages")
 NEEDED = {
@@ -75,7 +77,7 @@ def make_root(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     include = f"--include={PACKAGES}"
     command = ["mmdebstrap", "--quiet", "--arch=riscv64", "--variant=minbase", include, SUITE]
-    run([*command, folder])
+    run([*command, folder, MIRROR])
     stamp.write_text(wanted)
 
 
