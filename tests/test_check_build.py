@@ -10,6 +10,7 @@ import pytest
 
 import build_ffi
 import check_build
+from nnapi_shim import folders
 
 
 def test_nothing_is_missing_here(monkeypatch, capsys, tmp_path):
@@ -87,3 +88,8 @@ def test_a_place(monkeypatch, tmp_path):
     monkeypatch.setattr("shutil.disk_usage", lambda location: namedtuple("Usage", "free")(5 << 20))
     (line,) = check_build.missing_place(tmp_path)
     assert "has 5 MB free" in line
+
+
+def test_architectures_are_those_that_the_library_knows():
+    """check_build.py runs before there is an environment, so it has the numbers, too."""
+    assert {name: at for at, name in folders._ARCHITECTURES.items()} == check_build.ELF_MACHINES

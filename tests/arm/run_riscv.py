@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.arm.emulated_root import BINFMT, CONFORMANCE, ENTER, VECTORS, output, run
+from tests.arm.emulated_root import BINFMT, CONFORMANCE, ENTER, VECTORS, is_own, output, run
 from tests.arm.options import add_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,9 +70,9 @@ def make_root(folder: Path) -> None:
     stamp = folder / "etc/test-riscv-packages"
     if stamp.exists() and stamp.read_text() == wanted:
         return
+    if not is_own(folder, stamp):
+        sys.exit(f"test-riscv: {folder} is no root of this command: name an empty folder")
     if folder.exists():
-        if folder.resolve() != (BUILD / "root").resolve() and not stamp.exists():
-            sys.exit(f"test-riscv: {folder} is no root of riscv64: remove it, or name a new folder")
         run(["rm", "-rf", "--one-file-system", folder])
     folder.parent.mkdir(parents=True, exist_ok=True)
     include = f"--include={PACKAGES}"

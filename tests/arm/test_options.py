@@ -54,7 +54,7 @@ def test_a_root_is_whole_when_it_has_a_stamp(monkeypatch, tmp_path):
     half = tmp_path / "half"
     (half / "etc").mkdir(parents=True)
     (half / "etc/debian_version").write_text("13.0\n")
-    with pytest.raises(SystemExit, match="is no root of riscv64: remove it, or name a new folder"):
+    with pytest.raises(SystemExit, match="is no root of this command: name an empty folder"):
         run_riscv.make_root(half)
     assert (half / "etc/debian_version").exists()
     stamp = half / "etc/test-riscv-packages"
