@@ -6,6 +6,7 @@ once. Relacy searches at random, the same way each time.
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -139,7 +140,9 @@ def run(checker: Path, setting: Setting, executions: int = EXECUTIONS) -> tuple[
 
 
 def build(folder: Path) -> Path | None:
-    """Compiles relacy.cc by $CXX or g++; None if that or Relacy's header is not here."""
+    """Compiles relacy.cc by $CXX or g++; None if that or Relacy's header is not here. Ends the
+    program if it does not compile.
+    """
     compiler = os.environ.get("CXX", "g++")
     checker = folder / "relacy"
     flags = ["-std=c++11", "-O0", "-fpermissive", "-w"]
@@ -155,7 +158,9 @@ def build(folder: Path) -> Path | None:
         return None
     if found.returncode != 0:
         return None
-    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(checker)], check=True)
+    done = subprocess.run([compiler, *flags, str(SOURCE), "-o", str(checker)], check=False)
+    if done.returncode:
+        sys.exit(f"check-memory-order: {compiler} does not compile {SOURCE.name} (see above)")
     return checker
 
 
