@@ -14,7 +14,13 @@ from nnapi_shim.formats.onnx.exporting.table import RULES
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import Operation
 
-ENGINES = {"onnxruntime": BY_ONNXRUNTIME, "openvino": BY_OPENVINO, "iree": BY_IREE}
+DEVICES = {
+    "onnxruntime": BY_ONNXRUNTIME,
+    "openvino": BY_OPENVINO,
+    "iree-cpu": BY_IREE,
+    "iree-vulkan": BY_IREE,
+}
+"""How the names of devices begin, and the rows of their engine."""
 
 PAGE = Path(__file__).with_name("engines.md")
 
@@ -25,7 +31,7 @@ TABLE = """## Operations
 `make docs` writes this table, from `docs/write_engines.py`. *yes* means all types of the operation.
 Inputs that decide shapes, sizes or activations must be constants, with some exceptions.
 
-| operation | types | {engines} |
+| operation | types | {devices} |
 |---|---|{rules}|
 """
 
@@ -38,9 +44,9 @@ def main() -> None:
 def document() -> Iterator[str]:
     """The text, piece by piece."""
     yield PAGE.read_text().partition(BEGIN)[0]
-    yield TABLE.format(engines=" | ".join(ENGINES), rules="|".join(["---"] * len(ENGINES)))
+    yield TABLE.format(devices=" | ".join(DEVICES), rules="|".join(["---"] * len(DEVICES)))
     for operation in registry():
-        cells = [_cell(operation.type.name, rows) for rows in ENGINES.values()]
+        cells = [_cell(operation.type.name, device, rows) for device, rows in DEVICES.items()]
         yield f"| {operation.type.name} | {_types(operation)} | {' | '.join(cells)} |\n"
 
 
@@ -56,12 +62,12 @@ def _first_types(operation: Operation) -> Iterator[str]:
         yield first.name if hasattr(first, "name") else str(first)
 
 
-def _cell(name: str, rows: Sequence[Declined]) -> str:
-    """Whether an engine takes an operation, and what it does not take of it."""
+def _cell(name: str, device: str, rows: Sequence[Declined]) -> str:
+    """Whether a device takes an operation, and what it does not take of it."""
     rule = RULES[name]
     if rule.lower is None:
         return f"no: {rule.why}"
-    exceptions = [row for row in rows if name in row.operations]
+    exceptions = [row for row in rows if name in row.operations and device.startswith(row.devices)]
     whole = [row for row in exceptions if not row.when]
     if whole:
         return f"no: {whole[0].why} ({whole[0].seen})"

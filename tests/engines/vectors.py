@@ -204,7 +204,7 @@ def main() -> None:
 
 
 def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
-    """The rows of an engine that the installed version does not need: without them the examples
+    """The rows of a device that the installed version does not need: without them the examples
     that they decline are right.
     """
     engine = name.partition("-")[0]
@@ -212,7 +212,7 @@ def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
     module = sys.modules[f"nnapi_shim.drivers.engines.{engine}"]
     rows = module.DECLINED
     found = []
-    for row in rows:
+    for row in [each for each in rows if name.startswith(each.devices)]:
         operations = {OperationType[kind] for kind in row.operations}
         concerned = [
             example

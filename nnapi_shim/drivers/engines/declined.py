@@ -21,7 +21,8 @@ class Declined(NamedTuple):
     """A row: the operations, the uses, what is wrong, the version in which it was seen.
 
     applies: whether a node (formats/graph/tensor.py) is such a use. when: the same in words, as
-    "with float16 tensors"; "" for all uses.
+    "with float16 tensors"; "" for all uses. devices: how the names of the devices begin that get it
+    wrong; "" for all of the engine.
     """
 
     operations: tuple[str, ...]
@@ -29,12 +30,13 @@ class Declined(NamedTuple):
     when: str
     why: str
     seen: str
+    devices: str = ""
 
 
-def why_declined(rows: Sequence[Declined], node: Any) -> str:
-    """Why a node is declined, or ""."""
+def why_declined(rows: Sequence[Declined], device: str, node: Any) -> str:
+    """Why a device declines a node, or ""."""
     for row in rows:
-        if node.kind in row.operations and row.applies(node):
+        if node.kind in row.operations and device.startswith(row.devices) and row.applies(node):
             return f"{row.why} (seen in {row.seen})"
     return ""
 

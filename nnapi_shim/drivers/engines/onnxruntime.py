@@ -64,7 +64,7 @@ class Engine:
 
     def declined(self, target: Target, node: Any) -> str:
         """A row of DECLINED."""
-        return why_declined(DECLINED, node)
+        return why_declined(DECLINED, target.name, node)
 
     def compiled(
         self,
