@@ -70,6 +70,15 @@ class GuardedDevice:
         )
         return reasons
 
+    def allocate(self, operand: hal.Operand) -> "GuardedBuffer | None":
+        """As IAllocatingDevice; None from a device that lacks the method."""
+        ask: Callable[[hal.Operand], Any] | None = getattr(self._device, "allocate", None)
+        if ask is None:
+            return None
+        asked = ask
+        own = self._guarded("allocate", lambda: _buffer(asked(operand)))
+        return own and GuardedBuffer(self.name, own)
+
     def prepareModel(
         self,
         model: hal.Model,
@@ -125,6 +134,41 @@ def _is_extension(answer: Any) -> bool:
 
 def _is_number(answer: Any, low: int, end: int) -> bool:
     return isinstance(answer, int) and low <= answer < end
+
+
+class GuardedBuffer:
+    """As IBuffer; the device gets its own one in requests."""
+
+    def __init__(self, name: str, own: hal.IBuffer) -> None:
+        self._name = name
+        self.own = own
+
+    def copyTo(self, address: int, length: int) -> None:
+        """As IBuffer."""
+        guarded(f"{self._name}.copyTo", lambda: self.own.copyTo(address, length))
+
+    def copyFrom(self, address: int, length: int) -> None:
+        """As IBuffer."""
+        guarded(f"{self._name}.copyFrom", lambda: self.own.copyFrom(address, length))
+
+
+def _buffer(answer: Any) -> Any:
+    return None if answer is None else _with_methods(answer, hal.IBuffer, ("copyTo", "copyFrom"))
+
+
+def _of_the_device(request: hal.Request) -> hal.Request:
+    """The request with the device's own buffers."""
+    if all(each.buffer is None for each in (*request.inputs, *request.outputs)):
+        return request
+
+    def of_the_device(argument: hal.RequestArgument) -> hal.RequestArgument:
+        buffer = argument.buffer
+        return argument._replace(buffer=buffer.own if isinstance(buffer, GuardedBuffer) else buffer)
+
+    return request._replace(
+        inputs=tuple(map(of_the_device, request.inputs)),
+        outputs=tuple(map(of_the_device, request.outputs)),
+    )
 
 
 _PREPARED = ("createReusableExecution", "execute")
@@ -204,7 +248,7 @@ class GuardedPreparedModel:
         execution = guarded(
             f"{self._name}.createReusableExecution",
             lambda: _with_methods(
-                create(request, measure, loop_timeout_ns), IExecution, ("compute",)
+                create(_of_the_device(request), measure, loop_timeout_ns), IExecution, ("compute",)
             ),
         )
         return GuardedExecution(self._name, execution, self._known(request))
@@ -216,7 +260,9 @@ class GuardedPreparedModel:
         execute, known = self._prepared.execute, self._known(request)
         result: hal.ExecutionResult = guarded(
             f"{self._name}.execute",
-            lambda: checked_result(execute(request, measure, deadline_ns, loop_timeout_ns), known),
+            lambda: checked_result(
+                execute(_of_the_device(request), measure, deadline_ns, loop_timeout_ns), known
+            ),
         )
         return result
 

@@ -10,7 +10,9 @@ from nnapi_shim.hal.types import (
     Capabilities,
     ExecutionResult,
     Extension,
+    IBuffer,
     Model,
+    Operand,
     Request,
 )
 from nnapi_shim.hints import Protocol
@@ -82,6 +84,19 @@ class IExplainingDevice(IDevice, Protocol):
 
     def getReasons(self, model: Model) -> list[str]:
         """For every operation of the main graph, why this device does not run it; "" if it does."""
+
+
+class IAllocatingDevice(IDevice, Protocol):
+    """A device with memory of its own; other devices lack the method."""
+
+    def allocate(self, operand: Operand) -> IBuffer | None:
+        """Memory for an operand, all dimensions of which are known; None where memory of the
+        process serves as well.
+
+        Requests for models that this device has prepared refer to it, as inputs and outputs with
+        this type and these dimensions. An output that has other dimensions in the end is left
+        alone: the run fails. Two arguments of a request never share it, unless both are inputs.
+        """
 
 
 class IExtendedDevice(IDevice, Protocol):

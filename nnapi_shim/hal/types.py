@@ -8,7 +8,7 @@ from math import prod
 
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Protocol
 
 Dimensions = tuple[int, ...]
 
@@ -136,15 +136,29 @@ class Pool:
         raise NotImplementedError
 
 
+class IBuffer(Protocol):
+    """Memory of a device for the elements of one operand. It is released with the last reference
+    to it, or later.
+    """
+
+    def copyTo(self, address: int, length: int) -> None:
+        """Copy the elements to memory of the process, which has exactly their `length` in bytes."""
+
+    def copyFrom(self, address: int, length: int) -> None:
+        """Copy the elements from there."""
+
+
 class RequestArgument(NamedTuple):
     """One input or output of a run: `length` bytes at `address`; `dimensions` where they are
-    known (a 0 is unknown). `has_no_value` marks an omitted argument.
+    known (a 0 is unknown). `has_no_value` marks an omitted argument. `buffer` is memory that the
+    device has allocated itself (IAllocatingDevice); the address is 0 then.
     """
 
     address: int
     length: int
     dimensions: Dimensions
     has_no_value: bool = False
+    buffer: IBuffer | None = None
 
 
 class Request(NamedTuple):

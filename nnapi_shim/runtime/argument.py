@@ -212,12 +212,14 @@ def _resolved(role: str, argument: Argument | None) -> RequestArgument:
     if isinstance(argument, RequestArgument):
         return argument
     memory = argument.memory
+    if memory.buffer is not None:
+        return RequestArgument(0, argument.length, argument.dimensions, buffer=memory.buffer)
     start = memory.map() if role == "input" else memory.map_for_output()
     return RequestArgument(start + argument.offset, argument.length, argument.dimensions)
 
 
 def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArgument]) -> bool:
-    """Whether an output overlaps an input or another output."""
+    """Whether an output overlaps an input or another output, if that of buffers counts as one."""
     earlier = inputs
     for output in outputs:
         start = output.address
@@ -231,12 +233,14 @@ def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArg
 
 
 def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object, int, int]:
-    """Address space, start and end of an argument; a file is one address space for all mappings."""
+    """Address space, start and end of an argument. A file is one address space for all mappings,
+    and so is a buffer of a device.
+    """
     if isinstance(argument, MemoryArgument) and isinstance(argument.memory, FdMemory):
         file, start = argument.memory.place()
         start += argument.offset
         return file, start, start + resolved.length
-    return None, resolved.address, resolved.address + resolved.length
+    return resolved.buffer, resolved.address, resolved.address + resolved.length
 
 
 def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:

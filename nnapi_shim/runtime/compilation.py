@@ -87,6 +87,7 @@ class Compilation:
         self.device: IDevice | None = None
         """The device that runs the whole model; None if it is partitioned."""
         self._plan: ExecutionPlan | None = None
+        self._has_fallback = False
 
     def require_single_explicit_device(self, what: str) -> None:
         """Raise BAD_DATA unless the program named exactly one device."""
@@ -294,6 +295,7 @@ class Compilation:
 
         fallback = fallback_step(self.hal, self._devices, steps)
         if fallback is not None:
+            self._has_fallback = True
             assert self.prepared is not None
             # No bound method: the prepared model must not keep this object alive.
             prepare = partial(_prepared_whole, fallback, self.hal, self._preference, self._priority)
@@ -312,6 +314,13 @@ class Compilation:
         if self._plan is not None:
             return [step.device for step in self._plan.steps]
         return [] if self.device is None else [self.device]
+
+    @property
+    def only_device(self) -> IDevice | None:
+        """The device that computes every run from begin to end; None if another one takes part,
+        be it after a failure.
+        """
+        return None if self._has_fallback else self.device
 
     def devices_of(self, role: str, index: int) -> list[IDevice]:
         """The devices that use an input or output of the finished compilation."""

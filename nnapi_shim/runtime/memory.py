@@ -7,7 +7,7 @@ import os
 
 from nnapi_shim import address, process, vlog
 from nnapi_shim.errors import bad_data, op_failed, unmappable
-from nnapi_shim.hal.types import Dimensions, Operand, Pool
+from nnapi_shim.hal.types import Dimensions, IBuffer, Operand, Pool
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, PROT_WRITE, SharedPages, duplicated
 
@@ -20,6 +20,8 @@ class Memory(Pool):
 
     operand: Operand | None = None
     """The operand of memory made from a descriptor; None for memory of bytes."""
+    buffer: IBuffer | None = None
+    """Where the contents are if they lie on a device; such memory is not mapped."""
     is_sized = True
     """Whether `size` is the number of bytes."""
     is_initialized = True
@@ -259,15 +261,31 @@ def copy(source: Memory, target: Memory) -> None:
     try:
         if source is not target:
             _check_copy(source, target)
-            where = target.map_for_output()
-            if isinstance(source, FdMemory) and isinstance(target, FdMemory):
+            if source.buffer is not None or target.buffer is not None:
+                _copy_by_device(source, target)
+            elif isinstance(source, FdMemory) and isinstance(target, FdMemory):
                 # Both may map the same file at different addresses.
+                where = target.map_for_output()
                 address.write(where, address.read(source.map(), source.size))
             else:
-                address.copy(where, source.map(), source.size)
+                address.copy(target.map_for_output(), source.map(), source.size)
         copied = True
     finally:
         target.set_initialized(copied)
+
+
+def _copy_by_device(source: Memory, target: Memory) -> None:
+    """Copy to or from a device, or between two, through memory of the process."""
+    size = source.size
+    if source.buffer is None:
+        assert target.buffer is not None
+        target.buffer.copyFrom(source.map(), size)
+    elif target.buffer is None:
+        source.buffer.copyTo(target.map_for_output(), size)
+    else:
+        between = address.Block(size)
+        source.buffer.copyTo(between.address, size)
+        target.buffer.copyFrom(between.address, size)
 
 
 def _check_copy(source: Memory, target: Memory) -> None:

@@ -1,10 +1,11 @@
 """MemoryDesc: the roles of a device memory; and the memory that is made from it."""
 
-from nnapi_shim import vlog
-from nnapi_shim.errors import bad_data, bad_state, op_failed
+from nnapi_shim import log, vlog
+from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed, unmappable
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
-from nnapi_shim.hal.types import Dimensions, Operand, byte_size, combined, is_known
+from nnapi_shim.hal.types import Dimensions, IBuffer, Operand, byte_size, combined, is_known
+from nnapi_shim.hints import Any
 from nnapi_shim.pages import Pages
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
@@ -23,6 +24,7 @@ class MemoryDesc:
         self._operand: Operand | None = None
         self._dimensions: Dimensions = ()
         self._devices: list[IDevice] = []
+        self._only_devices: list[IDevice | None] = []
         self._explicit = False
 
     def _require_open(self) -> None:
@@ -70,6 +72,7 @@ class MemoryDesc:
         self._operand = operand
         self._dimensions = dimensions
         self._devices += compilation.devices_of(role, index)
+        self._only_devices.append(compilation.only_device)
         self._explicit = self._explicit or compilation.explicit
 
     def set_dimensions(self, dimensions: Dimensions) -> None:
@@ -141,20 +144,27 @@ class MemoryDesc:
                 "named devices, so that no other memory may take its place",
                 "memory-desc.no-domains",
             )
-        return DeviceMemory(frozenset(self._roles), operand)
+        return DeviceMemory(frozenset(self._roles), operand, self._only_device())
+
+    def _only_device(self) -> IDevice | None:
+        """The device that alone computes with all roles; None if there is none."""
+        first, *others = self._only_devices
+        return first if all(device is first for device in others) else None
 
 
 class DeviceMemory(Memory):
     """Memory for the roles of a descriptor; it has no contents before the first write.
 
-    It is memory of the process, as all devices compute on the CPU. Its dimensions are fixed: an
-    output with other dimensions fails.
+    It lies on the device that alone computes with it, if that has memory of its own, and in the
+    process otherwise. Its dimensions are fixed: an output with other dimensions fails.
     """
 
     operand: Operand
 
-    def __init__(self, roles: frozenset[Role], operand: Operand) -> None:
-        """Raises OP_FAILED if there is too little memory."""
+    def __init__(
+        self, roles: frozenset[Role], operand: Operand, device: IDevice | None = None
+    ) -> None:
+        """device: asked for the memory. Raises OP_FAILED if there is too little memory."""
         super().__init__(byte_size(operand))
         if not 0 < self.size <= MAX_BYTES:
             raise op_failed(
@@ -165,6 +175,12 @@ class DeviceMemory(Memory):
         self.operand = operand
         self.is_initialized = False
         self._roles = roles
+        self._pages: Pages | None = None
+        self.buffer = None if device is None else _allocated(device, operand)
+        if self.buffer is not None:
+            assert device is not None
+            vlog.write("memory", f"{self.size} bytes for {described(operand)} on {device.name}")
+            return
         try:
             # anonymous pages: allocated at the first write, freed with the memory
             self._pages = Pages(self.size)
@@ -209,9 +225,28 @@ class DeviceMemory(Memory):
         return combined(self.operand.dimensions, dimensions) is not None
 
     def map(self) -> int:
-        """Address of the first byte."""
+        """Address of the first byte; raises UNMAPPABLE for memory on a device."""
+        if self._pages is None:
+            raise unmappable("the memory lies on a device", "memory.cannot-map")
         return self._pages.address
 
     def set_initialized(self, initialized: bool) -> None:
         """Record whether it has contents, after a run with it as an output or a copy into it."""
         self.is_initialized = initialized
+
+
+def _allocated(device: IDevice, operand: Operand) -> IBuffer | None:
+    """Memory of a device; None, with a line in the log for a failure, if it gives none."""
+    allocate: Any = getattr(device, "allocate", None)
+    if allocate is None:
+        return None
+    try:
+        buffer: IBuffer | None = allocate(operand)
+    except NnapiError as error:
+        log.warning_once(
+            (device.name, "allocate"),
+            f"{device.name} has no memory for {described(operand)}; memory of the process takes "
+            f"its place, which will not be said again: {error.message}",
+        )
+        return None
+    return buffer

@@ -7,11 +7,17 @@ from nnapi_shim import address, log
 from nnapi_shim.hal.enums import ErrorStatus
 from nnapi_shim.hal.interfaces import IExecution
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.hal.types import ExecutionResult, Operand, Request, element_count
+from nnapi_shim.hal.types import (
+    ExecutionResult,
+    Operand,
+    Request,
+    RequestArgument,
+    element_count,
+)
 from nnapi_shim.runtime.compilation import Compilation
 
 Span = tuple[object, int, int]
-"""Address space (the process, or a file), start and end of an argument."""
+"""Address space (the process, a file, a buffer), start and end of an argument."""
 
 _warned: WeakSet[Compilation] = WeakSet()
 
@@ -64,13 +70,13 @@ class ExecutionApart:
     ) -> None:
         """create: binds a request. chosen: the outputs to compute in temporary memory."""
         outputs = list(request.outputs)
-        self._copies: list[tuple[int, int, address.Block, int]] = []
+        self._copies: list[tuple[int, RequestArgument, address.Block, int]] = []
         for number in chosen:
             output = outputs[number]
             block = address.Block(output.length)
             size = ELEMENT_BYTES[operands[number].type]
-            self._copies.append((number, output.address, block, size))
-            outputs[number] = output._replace(address=block.address)
+            self._copies.append((number, output, block, size))
+            outputs[number] = output._replace(address=block.address, buffer=None)
         self._execution = create(request._replace(outputs=tuple(outputs)))
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
@@ -79,7 +85,10 @@ class ExecutionApart:
         if result.status is ErrorStatus.NONE:
             for number, target, block, size in self._copies:
                 length = size * element_count(result.output_shapes[number].dimensions)
-                address.copy(target, block.address, min(length, block.length))
+                if target.buffer is None:
+                    address.copy(target.address, block.address, min(length, block.length))
+                elif length == block.length:  # for others the run fails
+                    target.buffer.copyFrom(block.address, length)
         return result
 
 

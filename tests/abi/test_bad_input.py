@@ -66,6 +66,11 @@ def test_rules_on(name, device):
     run_groups(DEVICE_MATTERS[name], f"--device={device}")
 
 
+def test_rules_of_memories_on_a_device_that_allocates():
+    env = {"NNAPI_SHIM_DRIVERS": str(RULES.parent / "allocating_driver")}
+    run_groups("memory_descs device_memories overlaps", "--device=allocator", env=env)
+
+
 @pytest.mark.parametrize(
     "device", ["nnapi-cpu", "nnapi-reference", pytest.param("default", marks=pytest.mark.slow)]
 )

@@ -26,6 +26,7 @@ from iree import runtime  # noqa: E402 - these need both
 
 from nnapi_shim.drivers.engines import iree, iree_compiler  # noqa: E402
 from tests.engines import vectors  # noqa: E402
+from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
 
 DEVICE = "iree-cpu"
 NAMES = [entry.name for entry in of_engines("iree")]
@@ -53,6 +54,12 @@ def test_a_model(device):
     assert np.array_equal(bound.buffers[0].view(np.float32).reshape(2, 3), (x + x) * (x + x))
     short = Bound(made, model, [x], room=8)
     assert short.compute().status.name == "OUTPUT_INSUFFICIENT_SIZE"
+
+
+@pytest.mark.parametrize("device", [DEVICE, pytest.param(VULKAN, marks=needs_vulkan)])
+@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+def test_memory_of_the_device(check, device):
+    check(vectors.device(device))
 
 
 def test_a_size_that_is_known_at_the_execution():

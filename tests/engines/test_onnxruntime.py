@@ -18,6 +18,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 from nnapi_shim import savers  # noqa: E402
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart  # noqa: E402
 from tests.engines import vectors  # noqa: E402 - these need both
+from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
 
 DEVICE = "onnxruntime-cpu"
 
@@ -37,6 +38,11 @@ def test_a_model(preference):
     bound = Bound(prepared(model, preference), model, [x], room=24)
     for _ in range(2):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
+
+
+@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+def test_memory_of_the_device(check):
+    check(vectors.device(DEVICE))
 
 
 def test_a_deadline():

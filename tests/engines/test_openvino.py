@@ -15,7 +15,8 @@ pytestmark = pytest.mark.integration
 pytest.importorskip("onnx")
 openvino = pytest.importorskip("openvino")
 
-from tests.engines import vectors  # noqa: E402 - it needs both
+from tests.engines import vectors  # noqa: E402 - these need both
+from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
 
 DEVICE = "openvino-cpu"
 
@@ -37,6 +38,11 @@ def test_a_model(preference, priority):
     bound = Bound(prepared(model, preference, priority), model, [x], room=24)
     for _ in range(2):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
+
+
+@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+def test_memory_of_the_device(check):
+    check(vectors.device(DEVICE))
 
 
 def test_a_deadline():

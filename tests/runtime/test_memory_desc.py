@@ -16,6 +16,7 @@ class Compiled:
 
     def __init__(self, device, explicit):
         self.device, self.explicit = device, explicit
+        self.only_device = device
         self.inputs = self.outputs = [Operand(T.TENSOR_FLOAT32, (2,))]
 
     def devices_of(self, role, index):

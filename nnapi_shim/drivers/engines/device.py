@@ -1,6 +1,7 @@
 """IDevice of a device of an engine."""
 
-from nnapi_shim import savers
+from nnapi_shim import process, savers
+from nnapi_shim.drivers.engines.device_buffer import DeviceBuffer
 from nnapi_shim.drivers.engines.engine import QUANTIZED_ON_PROCESSORS, Engine, Target, Wishes
 from nnapi_shim.drivers.engines.prepared_model import EnginePreparedModel
 from nnapi_shim.hal.enums import (
@@ -10,7 +11,7 @@ from nnapi_shim.hal.enums import (
     OperandType,
     Priority,
 )
-from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, same_for_all
+from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, Operand, same_for_all
 from nnapi_shim.operations import supported
 from nnapi_shim.settings import THREADS
 
@@ -28,6 +29,7 @@ class EngineDevice:
         self.type = target.type
         self._engine = engine
         self._target = target
+        self._generation = process.generation[0]
 
     def getCapabilities(self) -> Capabilities:
         """Assumed figures for this kind of device."""
@@ -69,6 +71,14 @@ class EngineDevice:
         is_relaxed = model.relax_computation_float32_to_float16
         wishes = Wishes(preference, priority, is_relaxed, _threads(), cache)
         return EnginePreparedModel(self._engine, self._target, model, wishes, deadline_ns)
+
+    def allocate(self, operand: Operand) -> DeviceBuffer | None:
+        """As IAllocatingDevice; None in a child that was forked after the device was made."""
+        allocated = getattr(self._engine, "allocated", None)
+        if allocated is None or process.generation[0] != self._generation:
+            return None
+        memory = allocated(self._target, operand.type, operand.dimensions)
+        return memory and DeviceBuffer(memory, operand.dimensions)
 
     def wait(self) -> None:
         """It is always ready."""

@@ -49,12 +49,25 @@ class Wishes(NamedTuple):
     end_ns: int | None = None
 
 
+class Memory(Protocol):
+    """Memory of a device with the elements of a tensor. Networks of that device alone use it."""
+
+    def read(self, to: int, size: int) -> None:
+        """Copy all `size` bytes to memory of the process at an address."""
+
+    def write(self, start: int, size: int) -> None:
+        """Copy all `size` bytes from there."""
+
+
 class Buffer(NamedTuple):
-    """Memory of the program with the elements of an argument; all dimensions are known."""
+    """The elements of an argument, all dimensions of which are known: in memory of the program, or
+    in `memory` of the device.
+    """
 
     type: OperandType
     dimensions: Dimensions
     address: int
+    memory: Memory | None = None
 
 
 class Run(Protocol):
@@ -95,3 +108,10 @@ class Engine(Protocol):
         wishes: Wishes,
     ) -> Network:
         """Compile a .onnx file. inputs, outputs: their names, in order."""
+
+
+class AllocatingEngine(Engine, Protocol):
+    """An engine with memory of devices; other engines lack the method."""
+
+    def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> Memory | None:
+        """Memory for a tensor with at least one element; None if the target has none to give."""

@@ -17,7 +17,7 @@ from nnapi_shim.drivers.engines.kept import kept
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import DeviceType, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
-from nnapi_shim.hal.types import PerformanceInfo, element_count
+from nnapi_shim.hal.types import Dimensions, PerformanceInfo, element_count
 
 _PROCESSOR = "local-task"
 
@@ -98,11 +98,18 @@ class Engine:
         options = _OPTIONS[target.place.partition(":")[0]]
         about = [content, self._version.encode(), *map(str.encode, options), _processor()]
         module = kept(wishes.cache, about, lambda: compiled(content, options, wishes.end_ns))
+        return Network(module, self._device(target))
+
+    def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
+        """As engine.AllocatingEngine."""
+        return Memory(self._device(target), _dtype(type), dimensions)
+
+    def _device(self, target: Target) -> Any:
         with self._lock:
             device = self._devices.get(target.place)
             if device is None:
                 device = self._devices[target.place] = runtime.get_device(target.place)
-        return Network(module, device)
+            return device
 
 
 def _processor() -> bytes:
@@ -125,19 +132,27 @@ class Network:
 
     def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> "Run":
         """As engine.Network."""
-        given = [Input(self._device, _array(each)) for each in inputs]
-        return Run(self, given, [to and _array(to) for to in outputs])
+        may_be_kept = any(to is not None and to.memory is not None for to in outputs)
+        given = [
+            each.memory
+            if isinstance(each.memory, Memory)
+            else Input(self._device, _array(each), once=may_be_kept)
+            for each in inputs
+        ]
+        return Run(self, given, [to and (to.memory or _array(to)) for to in outputs])
 
-    def results(self, inputs: Sequence["Input"], count: int) -> Sequence[Any]:
-        """Arrays of `count` outputs for the inputs."""
+    def results(self, inputs: Sequence["Input | Memory"], count: int) -> Sequence[Any]:
+        """Views of `count` outputs for the inputs."""
         given, made = runtime.VmVariantList(len(inputs)), runtime.VmVariantList(count)
         for each in inputs:
-            each.hand_over()
-            given.push_ref(each.on_device)
+            given.push_ref(each.handed_over())
         with self._lock:
             self._context.vm_context.invoke(self._function, given, made)
-        views = [made.get_as_object(at, runtime.HalBufferView) for at in range(count)]
-        return [_copied(self._device, view) for view in views]
+        return [made.get_as_object(at, runtime.HalBufferView) for at in range(count)]
+
+    def array(self, view: Any) -> Any:
+        """The contents of memory of the device as an array."""
+        return _copied(self._device, view)
 
 
 def _copied(device: Any, view: Any) -> Any:
@@ -147,17 +162,26 @@ def _copied(device: Any, view: Any) -> Any:
     if not view.byte_length:
         return np.empty(view.shape, dtype)
     target = device.allocator.allocate_buffer(_MEMORY, _USAGE, source.byte_length())
+    _copy(device, source, target)
+    return target.map().asarray(view.shape, dtype)
+
+
+def _copy(device: Any, source: Any, target: Any) -> None:
+    """Copy memory of a device to other memory of it."""
     ended = device.create_semaphore(0)
     before, after = (runtime.HalFence.create_at(ended, at) for at in (0, 1))
     device.queue_copy(source, target, wait_semaphores=before, signal_semaphores=after)
     after.wait()
-    return target.map().asarray(view.shape, dtype)
+
+
+def _dtype(type: OperandType) -> Any:
+    is_bool = type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
+    return np.dtype(np.bool_ if is_bool else STRUCT_CODES[type])
 
 
 def _array(buffer: Buffer) -> Any:
     """The memory of an argument as an array."""
-    is_bool = buffer.type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
-    dtype = np.dtype(np.bool_ if is_bool else STRUCT_CODES[buffer.type])
+    dtype = _dtype(buffer.type)
     count = element_count(buffer.dimensions)
     data = address.view(buffer.address, count * dtype.itemsize) if count else b""
     return np.frombuffer(data, dtype).reshape(buffer.dimensions)
@@ -170,25 +194,81 @@ class Input:
     begins with a page; and so `_copied`.
     """
 
-    def __init__(self, device: Any, array: Any) -> None:
-        self._bytes = array.reshape(-1).view(np.uint8)
-        size = max(array.nbytes, 1)
-        buffer = device.allocator.allocate_buffer(_MEMORY, _USAGE, size)
-        element = runtime.array_interop.map_dtype_to_element_type(array.dtype)
-        self._buffer = buffer
-        self.on_device = runtime.HalBufferView(buffer, array.shape, element)
+    def __init__(self, device: Any, array: Any, once: bool = False) -> None:
+        """once: each run takes new memory, as a result that is kept may be that of an input."""
+        self._device = device
+        self._array = array
+        self._once = once
+        self._element = runtime.array_interop.map_dtype_to_element_type(array.dtype)
+        self._buffer: Any = None
 
-    def hand_over(self) -> None:
-        """Copy the argument; the device sees it when the mapping has gone."""
-        if self._bytes.size:
-            mapped = self._buffer.map()
-            mapped.asarray(self._bytes.shape, self._bytes.dtype)[...] = self._bytes
+    def handed_over(self) -> Any:
+        """A view of the copied argument; the device sees it when the mapping has gone."""
+        if self._buffer is None or self._once:
+            size = max(self._array.nbytes, 1)
+            self._buffer = self._device.allocator.allocate_buffer(_MEMORY, _USAGE, size)
+        if self._array.size:
+            given = self._array.reshape(-1).view(np.uint8)
+            self._buffer.map().asarray(given.shape, given.dtype)[...] = given
+        return runtime.HalBufferView(self._buffer, self._array.shape, self._element)
+
+
+class Memory:
+    """As engine.Memory: the memory of the last result, or copy. It is replaced and never written
+    again, as a result may be the memory of an input.
+    """
+
+    def __init__(self, device: Any, dtype: Any, dimensions: Dimensions) -> None:
+        self._device = device
+        self._shape = dimensions
+        self._size = dtype.itemsize * element_count(dimensions)
+        self._element = runtime.array_interop.map_dtype_to_element_type(dtype)
+        self._view: Any = None
+        self.keep(self._new(runtime.MemoryType.DEVICE_LOCAL, runtime.BufferUsage.DEFAULT))
+
+    def _new(self, kind: Any, usage: Any) -> Any:
+        return self._device.allocator.allocate_buffer(kind, usage, self._size)
+
+    def keep(self, buffer: Any) -> None:
+        """Take what is in memory of the device."""
+        self._view = runtime.HalBufferView(buffer, self._shape, self._element)
+
+    def handed_over(self) -> Any:
+        """A view of it."""
+        return self._view
+
+    def take(self, result: Any) -> None:
+        """Keep a result; raises OP_FAILED if it has another size."""
+        if result.byte_length != self._size:
+            raise op_failed(
+                f"the engine gave {result.byte_length} bytes for dimensions {list(self._shape)}, "
+                f"which have {self._size}",
+                "engine.output.size",
+            )
+        self.keep(result.get_buffer())
+
+    def read(self, to: int, size: int) -> None:
+        """As engine.Memory."""
+        array = _copied(self._device, self._view)
+        address.copy(to, array.ctypes.data, size)
+
+    def write(self, start: int, size: int) -> None:
+        """As engine.Memory."""
+        given = self._new(_MEMORY, _USAGE)
+        given.map().asarray((size,), np.dtype(np.uint8))[...] = np.frombuffer(
+            address.view(start, size), np.uint8
+        )
+        copied = self._new(runtime.MemoryType.DEVICE_LOCAL, runtime.BufferUsage.DEFAULT)
+        _copy(self._device, given, copied)
+        self.keep(copied)
 
 
 class Run:
     """As engine.Run."""
 
-    def __init__(self, network: Network, inputs: Sequence[Input], outputs: Sequence[Any]) -> None:
+    def __init__(
+        self, network: Network, inputs: Sequence[Input | Memory], outputs: Sequence[Any]
+    ) -> None:
         self._network = network
         self._inputs = inputs
         self._outputs = outputs
@@ -198,12 +278,14 @@ class Run:
         """As engine.Run."""
         self._results = self._network.results(self._inputs, len(self._outputs))
         for to, result in zip(self._outputs, self._results, strict=True):
-            if to is not None:
-                to[...] = result
+            if isinstance(to, Memory):
+                to.take(result)
+            elif to is not None:
+                to[...] = self._network.array(result)
 
     def stop(self) -> None:
         """IREE computes to the end; its result is dropped."""
 
     def output(self, number: int) -> Any:
         """As engine.Run."""
-        return self._results[number]
+        return self._network.array(self._results[number])

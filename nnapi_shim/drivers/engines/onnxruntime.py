@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import onnxruntime
 
+from nnapi_shim import address
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
@@ -12,6 +14,7 @@ from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishe
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
+from nnapi_shim.hal.types import Dimensions
 
 _PLACES = {
     "CPU": DeviceType.CPU,
@@ -30,6 +33,9 @@ _PLACES = {
     "CANN": DeviceType.ACCELERATOR,
 }
 """Execution provider, without the end of its name -> kind of hardware; others are none of ours."""
+
+_MEMORY_OF = {"CPU": "cpu", "CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda"}
+"""Execution provider -> device of its OrtValues; others have none."""
 
 _END = "ExecutionProvider"
 
@@ -96,6 +102,33 @@ class Engine:
             )
         return Network(session, inputs, outputs)
 
+    def allocated(
+        self, target: Target, type: OperandType, dimensions: Dimensions
+    ) -> "Memory | None":
+        """As engine.AllocatingEngine."""
+        place = _MEMORY_OF.get(target.place.removesuffix(_END))
+        return None if place is None else Memory(place, type, dimensions)
+
+
+class Memory:
+    """As engine.Memory: an OrtValue."""
+
+    def __init__(self, place: str, type: OperandType, dimensions: Dimensions) -> None:
+        make = onnxruntime.OrtValue.ortvalue_from_shape_and_type
+        self.value = make(list(dimensions), _element(type), place, 0)
+        self._dtype = np.dtype(np.bool_ if _is_bool(type) else STRUCT_CODES[type])
+        self._shape = dimensions
+
+    def read(self, to: int, size: int) -> None:
+        """As engine.Memory."""
+        array = np.ascontiguousarray(self.value.numpy())
+        address.copy(to, array.ctypes.data, size)
+
+    def write(self, start: int, size: int) -> None:
+        """As engine.Memory."""
+        given = np.frombuffer(address.view(start, size), self._dtype)
+        self.value.update_inplace(given.reshape(self._shape))
+
 
 class Network:
     """As engine.Network: a session."""
@@ -109,10 +142,15 @@ class Network:
         """As engine.Network."""
         binding = self.session.io_binding()
         for name, buffer in zip(self._inputs, inputs, strict=True):
-            binding.bind_input(name, "cpu", 0, *_described(buffer))
+            if buffer.memory is not None:
+                binding.bind_ortvalue_input(name, _value(buffer))
+            else:
+                binding.bind_input(name, "cpu", 0, *_described(buffer))
         for name, to in zip(self._outputs, outputs, strict=True):
             if to is None:
                 binding.bind_output(name, "cpu")
+            elif to.memory is not None:
+                binding.bind_ortvalue_output(name, _value(to))
             else:
                 binding.bind_output(name, "cpu", 0, *_described(to))
         return Run(self.session, binding)
@@ -120,10 +158,21 @@ class Network:
 
 def _described(buffer: Buffer) -> tuple[int, list[int], int]:
     """Element type, dimensions and address, as bindings take them."""
-    type = buffer.type
-    is_bool = type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
-    element = _BOOL if is_bool else _ELEMENT_TYPES[STRUCT_CODES[type]]
-    return element, list(buffer.dimensions), buffer.address
+    return _element(buffer.type), list(buffer.dimensions), buffer.address
+
+
+def _value(buffer: Buffer) -> Any:
+    assert isinstance(buffer.memory, Memory)
+    return buffer.memory.value
+
+
+def _is_bool(type: OperandType) -> bool:
+    return type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
+
+
+def _element(type: OperandType) -> int:
+    """As TensorProto.DataType."""
+    return _BOOL if _is_bool(type) else _ELEMENT_TYPES[STRUCT_CODES[type]]
 
 
 class Run:

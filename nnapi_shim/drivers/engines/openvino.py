@@ -13,7 +13,7 @@ from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
 from nnapi_shim.hal.quantization import STRUCT_CODES
-from nnapi_shim.hal.types import element_count
+from nnapi_shim.hal.types import Dimensions, element_count
 
 _KINDS = {"CPU": DeviceType.CPU, "GPU": DeviceType.GPU, "NPU": DeviceType.ACCELERATOR}
 """Kind of place, the beginning of its name -> type."""
@@ -77,6 +77,41 @@ class Engine:
             hints[_INTEGERS] = False
         return Network(self._core.compile_model(model, target.place, hints))
 
+    def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
+        """As engine.AllocatingEngine: in the memory of a GPU, in that of the process which an NPU
+        reads, and for a processor as it likes it.
+        """
+        element, shape = openvino.Type(_dtype(type)), openvino.Shape(dimensions)
+        if target.type is DeviceType.CPU:
+            return Memory(openvino.Tensor(element, shape))
+        context = self._core.get_default_context(target.place)
+        if target.type is DeviceType.GPU:
+            return Memory(context.create_tensor(element, shape, {}))
+        return Memory(context.create_host_tensor(element, shape))
+
+
+class Memory:
+    """As engine.Memory: a tensor of OpenVINO, on a device or in memory of the process."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def read(self, to: int, size: int) -> None:
+        """As engine.Memory."""
+        tensor = self.tensor
+        if isinstance(tensor, openvino.RemoteTensor):
+            self.tensor.copy_to(tensor := openvino.Tensor(tensor.element_type, tensor.shape))
+        address.copy(to, tensor.data.ctypes.data, size)
+
+    def write(self, start: int, size: int) -> None:
+        """As engine.Memory."""
+        tensor = self.tensor
+        is_remote = isinstance(tensor, openvino.RemoteTensor)
+        given = openvino.Tensor(tensor.element_type, tensor.shape) if is_remote else tensor
+        address.copy(given.data.ctypes.data, start, size)
+        if is_remote:
+            tensor.copy_from(given)
+
 
 class Network:
     """As engine.Network: a compiled model."""
@@ -95,10 +130,17 @@ class Network:
         return Run(request)
 
 
+def _dtype(type: OperandType) -> Any:
+    is_bool = type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
+    return np.dtype(np.bool_ if is_bool else STRUCT_CODES[type])
+
+
 def _tensor(buffer: Buffer) -> Any:
     """The memory of an argument as OpenVINO takes it, without a copy."""
-    is_bool = buffer.type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
-    dtype = np.dtype(np.bool_ if is_bool else STRUCT_CODES[buffer.type])
+    if buffer.memory is not None:
+        assert isinstance(buffer.memory, Memory)
+        return buffer.memory.tensor
+    dtype = _dtype(buffer.type)
     count = element_count(buffer.dimensions)
     if not count:
         return openvino.Tensor(np.empty(buffer.dimensions, dtype))

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim import address, process, savers
+from nnapi_shim.drivers.engines.device_buffer import DeviceBuffer, require_generation
 from nnapi_shim.drivers.engines.engine import Buffer, Engine, Network, Run, Target, Wishes
 from nnapi_shim.drivers.engines.limited import end_of, limited, require_time
 from nnapi_shim.drivers.engines.rules import Resolved, computed, resolved
 from nnapi_shim.drivers.time_limit import time_limit_ns
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import op_failed
 from nnapi_shim.hal import types as hal
-from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
+from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.resolve import require_outputs
 from nnapi_shim.settings import DRIVER_TIMEOUT
@@ -87,13 +88,9 @@ class EnginePreparedModel:
 
     def require_same_process(self) -> None:
         """Raise DEAD_OBJECT in a forked child: the engine's threads are in the parent alone."""
-        if process.generation[0] != self._generation:
-            raise NnapiError(
-                ResultCode.DEAD_OBJECT,
-                f"the model was compiled for {self.name} before the process was forked; a child "
-                "has to compile it again",
-                "engine.forked",
-            )
+        require_generation(
+            self._generation, f"the model was compiled for {self.name}", "compile it again"
+        )
 
     def createReusableExecution(
         self, request: hal.Request, measure: bool, loop_timeout_ns: int
@@ -177,13 +174,7 @@ class EngineExecution:
             return None
         kept: list[Any] = []
         inputs = [
-            _buffer(
-                model.main.operands[index].type,
-                argument.dimensions,
-                argument.address,
-                direct,
-                kept,
-            )
+            _buffer(model.main.operands[index].type, argument, direct, kept)
             for index, argument in zip(
                 model.main.input_indexes,
                 [item for item in request.inputs if not item.has_no_value],
@@ -218,7 +209,7 @@ class EngineExecution:
         return hal.ExecutionResult(status, shapes)
 
     def _output_buffer(self, at: int) -> Buffer | None:
-        """The program's memory for an output, if the engine can write there."""
+        """The memory for an output, if the engine can write there."""
         resolved, argument, operand = (
             self._resolved[at],
             self._request.outputs[at],
@@ -227,7 +218,9 @@ class EngineExecution:
         is_aligned = argument.address % ELEMENT_BYTES[operand.type] == 0
         if not (resolved.is_known and is_aligned and 0 not in resolved.dimensions):
             return None
-        return Buffer(operand.type, resolved.dimensions, argument.address)
+        if argument.buffer is not None and not _holds(argument.buffer, resolved.dimensions):
+            return None
+        return Buffer(operand.type, resolved.dimensions, argument.address, _memory(argument))
 
     def _written(self, run: Run) -> hal.ExecutionResult:
         """The result of a run; writes the outputs that the engine kept in its memory."""
@@ -241,7 +234,7 @@ class EngineExecution:
         result = self._sized(dimensions)
         if result.status is ErrorStatus.NONE:
             for at, array in arrays.items():
-                _write(array, self._operands[at], dimensions[at], self._request.outputs[at].address)
+                _write(array, self._operands[at], dimensions[at], self._request.outputs[at])
         return result
 
 
@@ -250,8 +243,20 @@ def _compute(run: Run, kept: list[Any]) -> None:
     run.compute()
 
 
-def _write(array: Any, operand: hal.Operand, dimensions: hal.Dimensions, to: int) -> None:
-    """Copy an array of the engine to the program's memory; raises OP_FAILED for a wrong size."""
+def _memory(argument: hal.RequestArgument) -> Any:
+    """The engine's memory of an argument; None if it is in the program's."""
+    return argument.buffer.memory if isinstance(argument.buffer, DeviceBuffer) else None
+
+
+def _holds(buffer: Any, dimensions: hal.Dimensions) -> bool:
+    """Whether memory of the device is for these dimensions; the run fails if it is not."""
+    return bool(buffer.dimensions == dimensions)
+
+
+def _write(
+    array: Any, operand: hal.Operand, dimensions: hal.Dimensions, to: hal.RequestArgument
+) -> None:
+    """Copy an array of the engine to an argument; raises OP_FAILED for a wrong size."""
     size = _bytes(operand.type, dimensions)
     if array.nbytes != size:
         raise op_failed(
@@ -259,24 +264,29 @@ def _write(array: Any, operand: hal.Operand, dimensions: hal.Dimensions, to: int
             f"{size}",
             "engine.output.size",
         )
-    if size:
-        contiguous = np.ascontiguousarray(array)
-        address.copy(to, contiguous.ctypes.data, size)
+    if not size:
+        return
+    contiguous = np.ascontiguousarray(array)
+    if to.buffer is None:
+        address.copy(to.address, contiguous.ctypes.data, size)
+    elif _holds(to.buffer, dimensions):
+        to.buffer.copyFrom(contiguous.ctypes.data, size)
 
 
 def _bytes(type: Any, dimensions: hal.Dimensions) -> int:
     return ELEMENT_BYTES[type] * hal.element_count(dimensions)
 
 
-def _buffer(
-    type: Any, dimensions: hal.Dimensions, where: int, direct: bool, kept: list[Any]
-) -> Buffer:
+def _buffer(type: Any, argument: hal.RequestArgument, direct: bool, kept: list[Any]) -> Buffer:
     """An input for the engine; a copy, added to `kept`, if it cannot be read in place."""
+    where, dimensions = argument.address, argument.dimensions
     if direct and where % ELEMENT_BYTES[type] == 0:
-        return Buffer(type, dimensions, where)
+        return Buffer(type, dimensions, where, _memory(argument))
     size = _bytes(type, dimensions)
     copy = np.empty(max(size, 1), np.uint8)
-    if size:
+    if argument.buffer is not None:
+        argument.buffer.copyTo(copy.ctypes.data, size)
+    elif size:
         address.copy(copy.ctypes.data, where, size)
     kept.append(copy)
     return Buffer(type, dimensions, copy.ctypes.data)

@@ -1,0 +1,125 @@
+"""Chains of executions through memory of descriptors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType as O
+from nnapi_shim.hal.types import Dimensions, Model
+from nnapi_shim.runtime.compilation import Compilation
+from nnapi_shim.runtime.execution import Execution
+from nnapi_shim.runtime.memory import Memory, copy
+from nnapi_shim.runtime.memory_desc import DeviceMemory, MemoryDesc
+from tests.runtime.hal_models import Builder, chain
+from tests.runtime.partial_devices import compiled
+
+
+def memory(
+    *roles: tuple[Compilation, str, int], dimensions: Dimensions | None = None
+) -> DeviceMemory:
+    """A memory for these roles."""
+    desc = MemoryDesc()
+    if dimensions is not None:
+        desc.set_dimensions(dimensions)
+    for compilation, role, index in roles:
+        desc.add_role(compilation, role, index, 1.0)
+    desc.finish()
+    return desc.create_memory()
+
+
+def states(compilation: Compilation, count: int) -> list[DeviceMemory]:
+    """Memories that can be input 0 and output 0."""
+    return [memory((compilation, "input", 0), (compilation, "output", 0)) for _ in range(count)]
+
+
+class Array(Memory):
+    """Memory of the program: that of an array."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array.nbytes)
+        self.array = array
+
+    def map(self) -> int:
+        return int(self.array.ctypes.data)
+
+
+def contents(of: DeviceMemory, dtype: Any = np.float32) -> Any:
+    """What a memory holds."""
+    array = np.zeros(of.operand.dimensions, dtype)
+    copy(of, Array(array))
+    return array
+
+
+def fill(target: DeviceMemory, array: Any) -> None:
+    """Copy an array to a memory."""
+    copy(Array(np.ascontiguousarray(array)), target)
+
+
+def execution(
+    compilation: Compilation, inputs: Sequence[Any], outputs: Sequence[Any], **options: Any
+) -> Execution:
+    """An execution with memories and arrays as arguments."""
+    made = Execution(compilation)
+    if options.get("reusable"):
+        made.set_reusable(True)
+    if options.get("timeout_ns"):
+        made.set_timeout(options["timeout_ns"])
+    for role, arguments in (("input", inputs), ("output", outputs)):
+        for index, each in enumerate(arguments):
+            if isinstance(each, Memory):
+                made.set_argument_from_memory(role, index, None, each, 0, 0)
+            else:
+                made.set_argument(role, index, None, each.ctypes.data, each.nbytes)
+    return made
+
+
+def compute(compilation: Compilation, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Compute once."""
+    execution(compilation, inputs, outputs).compute()
+
+
+def on(device: Any, model: Model) -> Compilation:
+    """A compilation for a named device alone."""
+    return compiled(model, [device])
+
+
+def check_chain(device: Any) -> None:
+    """Two models in turns, through memory of the device: the same bits as by the program."""
+    one, other = (on(device, chain(names, (3, 5))) for names in ("ADD MUL", "MUL"))
+    roles = [(each, role, 0) for each in (one, other) for role in ("input", "output")]
+    turns = [memory(*roles) for _ in range(2)]
+    assert all(each.buffer is not None for each in turns)
+    value = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)
+    fill(turns[0], value)
+    for step in range(6):
+        compilation = (one, other)[step % 2]
+        compute(compilation, [turns[step % 2]], [turns[1 - step % 2]])
+        expected = np.zeros_like(value)
+        compute(compilation, [value], [expected])
+        value = expected / 8
+        assert contents(turns[1 - step % 2]).tobytes() == expected.tobytes()
+        fill(turns[1 - step % 2], value)
+
+
+def check_unchanged(device: Any) -> None:
+    """Models whose result is their input, in another shape: an engine may give the same memory."""
+    b = Builder()
+    x = b.input((2, 3))
+    shape, out = b.constant([2, 3], T.TENSOR_INT32), b.temporary((2, 3))
+    b.operation(O.RESHAPE, [x, shape], [out])
+    compilation = on(device, b.model([x], [out]))
+    first, second, third = states(compilation, 3)
+    given = np.arange(6, dtype=np.float32).reshape(2, 3)
+    before = given.copy()
+    start = execution(compilation, [given], [first], reusable=True)
+    start.compute()
+    compute(compilation, [first], [second])
+    compute(compilation, [second], [third])
+    given += 10
+    start.compute()
+    fill(second, given + 10)
+    assert np.array_equal(contents(first), given)
+    assert np.array_equal(contents(second), given + 10)
+    assert np.array_equal(contents(third), before)
