@@ -72,7 +72,7 @@ class MemoryDesc:
         self._operand = operand
         self._dimensions = dimensions
         self._devices += compilation.devices_of(role, index)
-        self._only_devices.append(compilation.only_device)
+        self._only_devices += [compilation.only_device]
         self._explicit = self._explicit or compilation.explicit
 
     def set_dimensions(self, dimensions: Dimensions) -> None:

@@ -47,14 +47,21 @@ class Array(Memory):
 
 def contents(of: DeviceMemory, dtype: Any = np.float32) -> Any:
     """What a memory holds."""
-    array = np.zeros(of.operand.dimensions, dtype)
-    copy(of, Array(array))
-    return array
+    raw = unaligned(of.size)
+    copy(of, Array(raw))
+    return raw.copy().view(dtype).reshape(of.operand.dimensions)
 
 
 def fill(target: DeviceMemory, array: Any) -> None:
     """Copy an array to a memory."""
-    copy(Array(np.ascontiguousarray(array)), target)
+    raw = unaligned(array.nbytes)
+    raw[...] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    copy(Array(raw), target)
+
+
+def unaligned(size: int) -> Any:
+    """Memory of the program at an odd address."""
+    return np.zeros(size + 1, np.uint8)[1:]
 
 
 def execution(

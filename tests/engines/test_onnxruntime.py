@@ -52,6 +52,24 @@ def test_a_deadline():
     assert bound.buffers[0].view(np.float32).tolist() == [2, 4]
 
 
+def test_where_memory_lies(monkeypatch):
+    """On the device of the provider, if OrtValues can be there."""
+    from nnapi_shim.drivers.engines import onnxruntime as engine_of
+
+    asked = []
+    monkeypatch.setattr(
+        onnxruntime.OrtValue,
+        "ortvalue_from_shape_and_type",
+        lambda *arguments: asked.append(arguments),
+    )
+    providers = ["CUDAExecutionProvider", "TensorrtExecutionProvider", "QNNExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: providers)
+    engine = engine_of.Engine()
+    made = [engine.allocated(each, T.TENSOR_INT32, (2, 3)) for each in engine.targets()]
+    assert [each is None for each in made] == [False, False, True]
+    assert asked == [([2, 3], onnx.TensorProto.INT32, "cuda", 0)] * 2
+
+
 @pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")
 def test_a_provider_that_is_listed_and_cannot_be_used(monkeypatch):
     from nnapi_shim.drivers.engines import onnxruntime as engine_of

@@ -45,6 +45,40 @@ def test_memory_of_the_device(check):
     check(vectors.device(DEVICE))
 
 
+@pytest.mark.parametrize(("place", "method"), [("GPU.0", "create_tensor"), ("NPU", "create_host")])
+def test_where_memory_lies(place, method, monkeypatch):
+    """No GPU or NPU is needed: its context is asked for the tensor, which is bound and copied."""
+    from nnapi_shim.drivers.engines import openvino as engine_of
+
+    asked = []
+
+    class Context:
+        def create_tensor(self, element, shape, properties):
+            asked.append(("create_tensor", properties))
+            return openvino.Tensor(element, shape)
+
+        def create_host_tensor(self, element, shape):
+            asked.append(("create_host",))
+            return openvino.Tensor(element, shape)
+
+    class Core:
+        available_devices = (place,)
+
+        def get_default_context(self, name):
+            assert name == place
+            return Context()
+
+    monkeypatch.setattr(engine_of.openvino, "Core", Core)
+    engine = engine_of.Engine()
+    (target,) = engine.targets()
+    memory = engine.allocated(target, T.TENSOR_FLOAT32, (2,))
+    assert [each[0] for each in asked] == [method]
+    given, back = np.float32([1, 2]), np.zeros(2, np.float32)
+    memory.write(given.ctypes.data, 8)
+    memory.read(back.ctypes.data, 8)
+    assert np.array_equal(given, back)
+
+
 def test_a_deadline():
     model = chain("ADD")
     bound = Bound(prepared(model), model, [np.float32([1, 2])], room=8)

@@ -83,34 +83,30 @@ class Engine:
         """
         element, shape = openvino.Type(_dtype(type)), openvino.Shape(dimensions)
         if target.type is DeviceType.CPU:
-            return Memory(openvino.Tensor(element, shape))
-        context = self._core.get_default_context(target.place)
-        if target.type is DeviceType.GPU:
-            return Memory(context.create_tensor(element, shape, {}))
-        return Memory(context.create_host_tensor(element, shape))
+            tensor = openvino.Tensor(element, shape)
+        elif target.type is DeviceType.GPU:
+            context = self._core.get_default_context(target.place)
+            tensor = context.create_tensor(element, shape, {})
+        else:
+            context = self._core.get_default_context(target.place)
+            tensor = context.create_host_tensor(element, shape)
+        return Memory(tensor, type, dimensions)
 
 
 class Memory:
     """As engine.Memory: a tensor of OpenVINO, on a device or in memory of the process."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Any, type: OperandType, dimensions: Dimensions) -> None:
         self.tensor = tensor
+        self._type, self._dimensions = type, dimensions
 
     def read(self, to: int, size: int) -> None:
         """As engine.Memory."""
-        tensor = self.tensor
-        if isinstance(tensor, openvino.RemoteTensor):
-            self.tensor.copy_to(tensor := openvino.Tensor(tensor.element_type, tensor.shape))
-        address.copy(to, tensor.data.ctypes.data, size)
+        self.tensor.copy_to(_tensor(Buffer(self._type, self._dimensions, to)))
 
     def write(self, start: int, size: int) -> None:
         """As engine.Memory."""
-        tensor = self.tensor
-        is_remote = isinstance(tensor, openvino.RemoteTensor)
-        given = openvino.Tensor(tensor.element_type, tensor.shape) if is_remote else tensor
-        address.copy(given.data.ctypes.data, start, size)
-        if is_remote:
-            tensor.copy_from(given)
+        self.tensor.copy_from(_tensor(Buffer(self._type, self._dimensions, start)))
 
 
 class Network:
