@@ -1,6 +1,9 @@
 """The devices of ONNX Runtime."""
 
+import os
+import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from tests.engines import vectors  # noqa: E402 - these need both
 from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
 
 DEVICE = "onnxruntime-cpu"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def prepared(model, preference=ExecutionPreference.FAST_SINGLE_ANSWER):
@@ -68,6 +72,28 @@ def test_where_memory_lies(monkeypatch):
     made = [engine.allocated(each, T.TENSOR_INT32, (2, 3)) for each in engine.targets()]
     assert [each is None for each in made] == [False, False, True]
     assert asked == [([2, 3], onnx.TensorProto.INT32, "cuda", 0)] * 2
+
+
+@pytest.mark.parametrize(("isolated", "there"), [("", 2), ("onnxruntime", 0)])
+def test_a_program_in_c(isolated, there):
+    """c_examples/memory_domains.c, unchanged: two memories on the device, unless it is isolated."""
+    program = ROOT / "build" / "c_examples" / "memory_domains"
+    run = subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "LD_LIBRARY_PATH": str(ROOT / "build" / "lib"),
+            "NNAPI_SHIM_ENGINES": "onnxruntime",
+            "NNAPI_SHIM_ISOLATE": isolated,
+            "DEBUG_NN_ENABLED_DEVICES": DEVICE,
+            "DEBUG_NN_VLOG": "memory",
+        },
+    )
+    assert run.stdout == (ROOT / "c_examples" / "memory_domains.expected").read_text()
+    assert run.stderr.count("8 bytes for TENSOR_FLOAT32[2]") == 2
+    assert run.stderr.count(f"8 bytes for TENSOR_FLOAT32[2] on {DEVICE}") == there
 
 
 @pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")

@@ -224,7 +224,7 @@ class Memory:
         self._size = dtype.itemsize * element_count(dimensions)
         self._element = runtime.array_interop.map_dtype_to_element_type(dtype)
         self._view: Any = None
-        self.keep(self._new(runtime.MemoryType.DEVICE_LOCAL, runtime.BufferUsage.DEFAULT))
+        self.handed_over()
 
     def _new(self, kind: Any, usage: Any) -> Any:
         return self._device.allocator.allocate_buffer(kind, usage, self._size)
@@ -234,8 +234,16 @@ class Memory:
         self._view = runtime.HalBufferView(buffer, self._shape, self._element)
 
     def handed_over(self) -> Any:
-        """A view of it."""
-        return self._view
+        """A view of it; contents are undefined before the first write."""
+        view = self._view
+        if view is None:
+            self.keep(self._new(runtime.MemoryType.DEVICE_LOCAL, runtime.BufferUsage.DEFAULT))
+            view = self._view
+        return view
+
+    def give_up(self) -> None:
+        """Release it before what takes its place is made, so that both never need room."""
+        self._view = None
 
     def take(self, result: Any) -> None:
         """Keep a result; raises OP_FAILED if it has another size."""
@@ -249,7 +257,7 @@ class Memory:
 
     def read(self, to: int, size: int) -> None:
         """As engine.Memory."""
-        array = _copied(self._device, self._view)
+        array = _copied(self._device, self.handed_over())
         address.copy(to, array.ctypes.data, size)
 
     def write(self, start: int, size: int) -> None:
@@ -258,9 +266,8 @@ class Memory:
         given.map().asarray((size,), np.dtype(np.uint8))[...] = np.frombuffer(
             address.view(start, size), np.uint8
         )
-        copied = self._new(runtime.MemoryType.DEVICE_LOCAL, runtime.BufferUsage.DEFAULT)
-        _copy(self._device, given, copied)
-        self.keep(copied)
+        self.give_up()
+        _copy(self._device, given, self.handed_over().get_buffer())
 
 
 class Run:
@@ -272,15 +279,21 @@ class Run:
         self._network = network
         self._inputs = inputs
         self._outputs = outputs
-        self._results: Sequence[Any] = ()
+        self._kept: dict[int, Any] = {}
 
     def compute(self) -> None:
         """As engine.Run."""
-        self._results = self._network.results(self._inputs, len(self._outputs))
-        for to, result in zip(self._outputs, self._results, strict=True):
+        self._kept = {}
+        for to in self._outputs:
             if isinstance(to, Memory):
+                to.give_up()
+        results = self._network.results(self._inputs, len(self._outputs))
+        for number, (to, result) in enumerate(zip(self._outputs, results, strict=True)):
+            if to is None:
+                self._kept[number] = result
+            elif isinstance(to, Memory):
                 to.take(result)
-            elif to is not None:
+            else:
                 to[...] = self._network.array(result)
 
     def stop(self) -> None:
@@ -288,4 +301,4 @@ class Run:
 
     def output(self, number: int) -> Any:
         """As engine.Run."""
-        return self._network.array(self._results[number])
+        return self._network.array(self._kept[number])
