@@ -7,7 +7,7 @@ import numpy as np
 from nnapi_shim.formats.graph.builder import with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
 from nnapi_shim.formats.graph.rule import Rule, anything, known
-from nnapi_shim.formats.graph.tensor import Node
+from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting import cells
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
@@ -16,9 +16,17 @@ from nnapi_shim.hal.enums import OperandType as T
 STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, unrolled by steps"
 
 
+def _axes(b: Any, op: Node) -> Tensor:
+    """The axes; constants from 0 up and once each, as NNAPI allows more than readers of ONNX do."""
+    rank = op.input.rank
+    if isinstance(op.axes, Tensor) or any(not -rank <= axis < rank for axis in op.axes):
+        return b.integers(op.axes)
+    return longs(sorted({axis % rank for axis in op.axes}))
+
+
 def _reduction(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        inputs = [op.input, b.integers(op.axes)]
+        inputs = [op.input, _axes(b, op)]
         with_size(b, op, lambda out: b.emit(kind, inputs, [out], keepdims=int(bool(op.keep_dims))))
 
     return Rule(kind, lower, dynamic=("axes",))
@@ -30,8 +38,7 @@ def _truth(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         numbers = b.cast(op.input, op.input.like(type=T.TENSOR_INT32))
         result = op.output.like(type=T.TENSOR_INT32)
-        axes = b.integers(op.axes)
-        b.emit(kind, [numbers, axes], [result], keepdims=int(bool(op.keep_dims)))
+        b.emit(kind, [numbers, _axes(b, op)], [result], keepdims=int(bool(op.keep_dims)))
         with_size(b, op, lambda out: b.cast(result, out))
 
     return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
