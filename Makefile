@@ -35,7 +35,7 @@ RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 # Targets start hundreds of Pythons. Each would compile all that it imports again if none might write what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines test-engines test-gpu bench-gpu check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -176,11 +176,11 @@ lint: library $(VENV)/ready-test ## format, style and types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
-# The peers have an environment of their own. They are not pinned by hashes: what is shipped is not made with them.
+# The peers and engines have an environment of their own. They are not pinned by hashes: what is shipped is not made with them.
 $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip $(PINNED) requirements/build.txt
-	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
+	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench,test]'
 	@touch $@
 
 bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PARTS="python start" chooses
@@ -249,6 +249,16 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 ENGINE_DEVICES = $(or $(DEVICES),onnxruntime-cpu openvino-cpu)
 check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=, ROWS=1
 	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows)
+
+# A sample of them, and how devices behave; Vulkan takes a driver, such as that of Debian's mesa-vulkan-drivers.
+test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime and IREE, where there is Vulkan by it, too
+	$(VENV)-bench/bin/python -m pytest -m integration tests/engines $(TESTS)
+
+test-gpu: library $(VENV)-bench/ready ## conformance vectors on the GPUs and NPUs of engines, if there are any
+	$(VENV)-bench/bin/python -m tests.engines.accelerators vectors
+
+bench-gpu: library best-kernels $(VENV)-bench/ready ## whole models on the GPUs and NPUs of engines, if there are any; MODELS=, ROUNDS=, PEERS=
+	$(VENV)-bench/bin/python -m tests.engines.accelerators models
 
 # The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again

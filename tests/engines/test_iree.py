@@ -190,23 +190,64 @@ def test_packages_of_two_versions(monkeypatch):
         iree.Engine()
 
 
+@needs_vulkan
 def test_what_no_vector_was_computed_of():
+    """On the device that it was not computed on."""
     b = Builder()
     x = b.input((2,))
     b.operation(O.FLOOR, [x], [b.temporary((2,))])
-    (reason,) = vectors.device(DEVICE).getReasons(b.model([x], [1]))
-    assert reason == "not tried with this engine (seen in 3.13.0)"
+    floor = b.model([x], [1])
     halves = Builder()
     x = halves.input((2,), T.TENSOR_FLOAT16)
-    out = halves.binary("ADD", x, x)
-    assert vectors.device(DEVICE).getReasons(halves.model([x], [out])) == [reason]
+    added = halves.model([x], [halves.binary("ADD", x, x)])
+    for model in (floor, added):
+        assert vectors.device(DEVICE).getReasons(model) == [""]
+        (reason,) = vectors.device(VULKAN).getReasons(model)
+        assert reason == "not tried with this engine (seen in 3.13.0)"
 
 
-@pytest.mark.slow
-def test_vectors():
-    """One in three hundred; `make check-engines DEVICES=iree-cpu` computes all."""
-    chosen = examples()[::300] if examples() else pytest.skip(WHY_SKIPPED)
-    outcomes = [vectors.outcome(example, DEVICE) for example in chosen]
+def transposed(head, tail):
+    """The reason why a TRANSPOSE_CONV_2D whose result is cropped so is declined, or ""."""
+    b = Builder()
+    x = b.input((1, 4, 4, 1))
+    filter = b.constant(np.ones((1, 3, 3, 1)), T.TENSOR_FLOAT32)
+    bias = b.constant(np.zeros(1), T.TENSOR_FLOAT32)
+    numbers = [b.constant(value, T.INT32) for value in (head, tail, head, tail, 1, 1, 0)]
+    out = b.temporary((1, 6 - head - tail, 6 - head - tail, 1))
+    b.operation(O.TRANSPOSE_CONV_2D, [x, filter, bias, *numbers, b.constant(False, T.BOOL)], [out])
+    (reason,) = vectors.device(DEVICE).getReasons(b.model([x], [out]))
+    return reason
+
+
+def test_an_uneven_padding():
+    assert transposed(1, 1) == transposed(0, 0) == ""
+    assert transposed(1, 0) == "the model does not compile (seen in 3.13.0)"
+
+
+def test_axes_that_are_no_constant():
+    for is_constant in (True, False):
+        b = Builder()
+        x = b.input((2, 3))
+        axes = (
+            b.constant(np.int32([0]), T.TENSOR_INT32)
+            if is_constant
+            else b.input((1,), T.TENSOR_INT32)
+        )
+        out = b.temporary((3,))
+        b.operation(O.REDUCE_SUM, [x, axes, b.constant(False, T.BOOL)], [out])
+        (reason,) = vectors.device(DEVICE).getReasons(
+            b.model([x] if is_constant else [x, axes], [out])
+        )
+        assert (reason == "") is is_constant
+
+
+@pytest.mark.parametrize(
+    ("device", "every"), [(DEVICE, 600), pytest.param(VULKAN, 150, marks=needs_vulkan)]
+)
+def test_vectors(device, every):
+    """A sample; `make check-engines DEVICES=iree-cpu` computes all."""
+    chosen = examples()[::every] if examples() else pytest.skip(WHY_SKIPPED)
+    outcomes = [vectors.outcome(example, device) for example in chosen]
     assert not [outcome for outcome in outcomes if outcome.what == "wrong"]
     assert [outcome for outcome in outcomes if outcome.what == "right"]
 

@@ -3,12 +3,22 @@
 Compiling takes seconds, so an operation is taken only when its vectors have been computed.
 """
 
+from typing import Any
+
 from nnapi_shim.drivers.engines.declined import HALVES, QUANTIZED, Declined, always, has_type
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations.convolution import transpose_spans
 
 _SEEN = "3.13.0"
+_VULKAN = "iree-vulkan"
+_is_quantized = has_type(*QUANTIZED)
 
-PROVEN = (
+
+def _is_cropped_unevenly(node: Any) -> bool:
+    return any(span.head != max(span.tail, 0) for span in transpose_spans(node))
+
+
+ON_VULKAN = (
     "ADD",
     "AVERAGE_POOL_2D",
     "CONCATENATION",
@@ -28,23 +38,82 @@ PROVEN = (
     "SUB",
     "TANH",
 )
-"""Operations whose vectors without float16 and quantized tensors have all been computed, on the
-processor and by Vulkan (lavapipe of Mesa 22.3.6).
+"""Operations whose vectors without float16 and quantized tensors have all been computed by Vulkan
+(lavapipe of Mesa 22.3.6).
 """
 
 DECLINED: tuple[Declined, ...] = (
     Declined(
-        tuple(each.name for each in OperationType if each.name not in PROVEN),
+        ("WHILE",),
+        always,
+        "",
+        "the compiler has no loops",
+        _SEEN,
+    ),
+    Declined(
+        ("RANDOM_MULTINOMIAL", "ROI_ALIGN", "ROI_POOLING"),
+        always,
+        "",
+        "the compiler does not know the operator",
+        _SEEN,
+    ),
+    Declined(
+        ("DETECTION_POSTPROCESSING",),
+        lambda node: bool(node.use_regular_nms),
+        "with use_regular_nms",
+        "the model does not compile",
+        _SEEN,
+    ),
+    Declined(
+        ("AXIS_ALIGNED_BBOX_TRANSFORM",),
+        _is_quantized,
+        "with quantized tensors",
+        "the compiler has no 16-bit boxes",
+        _SEEN,
+    ),
+    Declined(
+        ("TRANSPOSE_CONV_2D",),
+        _is_cropped_unevenly,
+        "with a padding that differs on opposite sides",
+        "the model does not compile",
+        _SEEN,
+    ),
+    Declined(
+        ("RESIZE_NEAREST_NEIGHBOR",),
+        lambda node: bool(node.align_corners),
+        "with align_corners",
+        "the compiler does not know how it rounds",
+        _SEEN,
+    ),
+    Declined(
+        ("MEAN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")
+        + ("REDUCE_SUM",),
+        lambda node: not isinstance(node.named.get("axes"), tuple),
+        "with axes that are no constant",
+        "the model does not compile",
+        _SEEN,
+    ),
+    Declined(
+        ("PAD", "PAD_V2"),
+        lambda node: _is_quantized(node) and not isinstance(node.named.get("paddings"), tuple),
+        "with quantized tensors and paddings that are no constant",
+        "the model does not compile",
+        _SEEN,
+    ),
+    Declined(
+        tuple(each.name for each in OperationType if each.name not in ON_VULKAN),
         always,
         "",
         "not tried with this engine",
         _SEEN,
+        _VULKAN,
     ),
     Declined(
-        PROVEN,
+        ON_VULKAN,
         has_type(*HALVES, *QUANTIZED),
         "with float16 and quantized tensors",
         "not tried with this engine",
         _SEEN,
+        _VULKAN,
     ),
 )

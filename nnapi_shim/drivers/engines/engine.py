@@ -23,7 +23,8 @@ class Target(NamedTuple):
     """A device of an engine.
 
     name: as programs see it, such as "onnxruntime-cpu". place: the engine's own name for it.
-    version: of the engine. performance: assumed time and power relative to nnapi-cpu.
+    version: of the engine, and what kind of GPU or NPU it is. performance: assumed time and power
+    relative to nnapi-cpu.
     """
 
     name: str

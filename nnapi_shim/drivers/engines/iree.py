@@ -78,8 +78,8 @@ class Engine:
             type = DeviceType.CPU if is_processor else DeviceType.GPU
             figures = _COMPILING_IS_SLOW if is_processor else PERFORMANCE[type]
             place = f"{_VULKAN}://{each['path']}"
-            name = f"iree-vulkan.{number}"
-            targets.append(Target(name, place, type, self._version, figures))
+            name, version = f"iree-vulkan.{number}", f"{self._version}, {each['name']}"
+            targets.append(Target(name, place, type, version, figures))
         return targets
 
     def declined(self, target: Target, node: Any) -> str:

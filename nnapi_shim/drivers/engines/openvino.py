@@ -32,7 +32,7 @@ class Engine:
 
     def __init__(self) -> None:
         self._core = openvino.Core()
-        self._version = openvino.__version__.partition("-")[0]
+        self._version: str = openvino.__version__.partition("-")[0]
 
     def targets(self) -> list[Target]:
         """One for each device of a known kind, such as openvino-cpu and openvino-gpu.0."""
@@ -43,8 +43,15 @@ class Engine:
                 name = f"openvino-{kind.lower()}"
                 name += f".{number or 0}" if kind == "GPU" else f".{number}" if number else ""
                 type = _KINDS[kind]
-                targets.append(Target(name, place, type, self._version, PERFORMANCE[type]))
+                version = self._version_of(place, type)
+                targets.append(Target(name, place, type, version, PERFORMANCE[type]))
         return targets
+
+    def _version_of(self, place: str, type: DeviceType) -> str:
+        """The version, and which GPU or NPU it is: results and times are of both."""
+        if type is DeviceType.CPU:
+            return self._version
+        return self._version + f", {self._core.get_property(place, 'FULL_DEVICE_NAME')}"
 
     def declined(self, target: Target, node: Any) -> str:
         """A row of DECLINED."""

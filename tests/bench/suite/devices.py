@@ -1,4 +1,7 @@
-"""Devices on engines beside the engines' own APIs, on the same files: DEVICES=openvino-cpu,..."""
+"""Devices on engines beside the engines' own APIs, on the same files: DEVICES=openvino-cpu,...
+
+IREE has no API that reads these files: its devices stand beside nnapi_shim alone.
+"""
 
 import os
 import sys
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from nnapi_shim.tools.runtimes import RUNTIMES
+from nnapi_shim.drivers.engines import PACKAGES
 from tests.bench.suite.race import Race
 
 LONG = 1e-3
@@ -33,11 +36,11 @@ def engine_of(device: str) -> str:
 
 
 def wanted() -> list[str]:
-    """The devices that DEVICES names; ends the program on one of no engine that is measured."""
+    """The devices that DEVICES names; ends the program on one of no engine."""
     devices = [name for name in os.environ.get("DEVICES", "").split(",") if name]
     for name in devices:
-        if engine_of(name) not in RUNTIMES:
-            sys.exit(f"bench-models: DEVICES has {name!r}; its engine is none of {[*RUNTIMES]}")
+        if engine_of(name) not in PACKAGES:
+            sys.exit(f"bench-models: DEVICES has {name!r}; its engine is none of {[*PACKAGES]}")
     return devices
 
 

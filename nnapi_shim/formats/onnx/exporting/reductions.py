@@ -16,7 +16,7 @@ from nnapi_shim.hal.enums import OperandType as T
 STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, unrolled by steps"
 
 
-def _axes(b: Any, op: Node) -> Tensor:
+def _axes(b: Any, op: Node) -> Any:
     """The axes; constants from 0 up and once each, as NNAPI allows more than readers of ONNX do."""
     rank = op.input.rank
     if isinstance(op.axes, Tensor) or any(not -rank <= axis < rank for axis in op.axes):
