@@ -39,8 +39,9 @@ class Pages:
 
     def __init__(self, length: int, protect: int = PROT_READ | PROT_WRITE) -> None:
         """`length` bytes of zeros. Raises OSError."""
-        self._length = length
+        self._length = 0  # for __del__, if this fails
         self.address = self._start = address.map_pages(length, protect, _PRIVATE_ANONYMOUS, -1, 0)
+        self._length = length
 
     @classmethod
     def of_file(cls, fd: int, offset: int, length: int, protect: int) -> "Pages":

@@ -112,11 +112,7 @@ def check_chain(device: Any) -> None:
 
 def check_unchanged(device: Any) -> None:
     """Models whose result is their input, in another shape: an engine may give the same memory."""
-    b = Builder()
-    x = b.input((2, 3))
-    shape, out = b.constant([2, 3], T.TENSOR_INT32), b.temporary((2, 3))
-    b.operation(O.RESHAPE, [x, shape], [out])
-    compilation = on(device, b.model([x], [out]))
+    compilation = on(device, reshaping(T.TENSOR_FLOAT32, (2, 3)))
     first, second, third = states(compilation, 3)
     given = np.arange(6, dtype=np.float32).reshape(2, 3)
     before = given.copy()
@@ -130,3 +126,47 @@ def check_unchanged(device: Any) -> None:
     assert np.array_equal(contents(first), given)
     assert np.array_equal(contents(second), given + 10)
     assert np.array_equal(contents(third), before)
+
+
+def check_types(device: Any) -> None:
+    """Tensors of every type that the device computes with: not in place, and then back."""
+    computed = set()
+    for type, code in (
+        (T.TENSOR_FLOAT32, "f"),
+        (T.TENSOR_FLOAT16, "e"),
+        (T.TENSOR_INT32, "i"),
+        (T.TENSOR_QUANT8_ASYMM, "B"),
+        (T.TENSOR_QUANT8_ASYMM_SIGNED, "b"),
+        (T.TENSOR_BOOL8, "?"),
+    ):
+        model = reshaping(type) if type is not T.TENSOR_BOOL8 else negating()
+        if not all(device.getSupportedOperations(model)):
+            continue
+        compilation = on(device, model)
+        given, made = memory((compilation, "input", 0)), memory((compilation, "output", 0))
+        assert given.buffer is not None and made.buffer is not None
+        value = np.arange(6).reshape(2, 3).astype(code)
+        fill(given, value)
+        compute(compilation, [given], [made])
+        expected = ~value if type is T.TENSOR_BOOL8 else value.reshape(3, 2)
+        assert np.array_equal(contents(made, code), expected), type
+        computed.add(type)
+    assert T.TENSOR_FLOAT32 in computed
+
+
+def reshaping(type: T, to: Sequence[int] = (3, 2)) -> Model:
+    """A tensor of 2 x 3 in another shape."""
+    b = Builder()
+    scale = 0.5 if "QUANT" in type.name else 0.0
+    x = b.input((2, 3), type, scale=scale)
+    shape, out = b.constant(to, T.TENSOR_INT32), b.temporary(to, type, scale=scale)
+    b.operation(O.RESHAPE, [x, shape], [out])
+    return b.model([x], [out])
+
+
+def negating() -> Model:
+    """LOGICAL_NOT of 2 x 3."""
+    b = Builder()
+    x, out = b.input((2, 3), T.TENSOR_BOOL8), b.temporary((2, 3), T.TENSOR_BOOL8)
+    b.operation(O.LOGICAL_NOT, [x], [out])
+    return b.model([x], [out])

@@ -21,7 +21,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 from nnapi_shim import savers  # noqa: E402
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart  # noqa: E402
 from tests.engines import vectors  # noqa: E402 - these need both
-from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
+from tests.engines.device_memory import check_chain, check_types, check_unchanged  # noqa: E402
 
 DEVICE = "onnxruntime-cpu"
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def test_a_model(preference):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
 
 
-@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+@pytest.mark.parametrize("check", [check_chain, check_unchanged, check_types])
 def test_memory_of_the_device(check):
     check(vectors.device(DEVICE))
 

@@ -16,7 +16,7 @@ pytest.importorskip("onnx")
 openvino = pytest.importorskip("openvino")
 
 from tests.engines import vectors  # noqa: E402 - these need both
-from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
+from tests.engines.device_memory import check_chain, check_types, check_unchanged  # noqa: E402
 
 DEVICE = "openvino-cpu"
 
@@ -40,7 +40,7 @@ def test_a_model(preference, priority):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
 
 
-@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+@pytest.mark.parametrize("check", [check_chain, check_unchanged, check_types])
 def test_memory_of_the_device(check):
     check(vectors.device(DEVICE))
 

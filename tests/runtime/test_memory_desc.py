@@ -61,3 +61,20 @@ def test_devices_that_were_named(explicit):
         described(*named).create_memory()
     assert caught.value.code is ResultCode.OP_FAILED
     described(*[Compiled("one", it) for it in explicit]).create_memory()
+
+
+def test_too_little_memory(monkeypatch, capfd):
+    """One error, and nothing else on stderr."""
+
+    def refuse(*arguments):
+        raise OSError(12, "Cannot allocate memory")
+
+    desc = described(Compiled("one", True))
+    monkeypatch.setattr("nnapi_shim.address.map_pages", refuse)
+    unraisable = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    with pytest.raises(NnapiError, match="8 bytes of memory cannot be allocated") as caught:
+        desc.create_memory()
+    assert caught.value.code is ResultCode.OP_FAILED
+    del caught
+    assert not unraisable and not capfd.readouterr().err
