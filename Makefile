@@ -246,12 +246,12 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 
 # All conformance vectors on the devices of engines: some minutes for each. DEVICES= are their names; OPERATIONS= chooses;
 # ROWS=1 looks for rows of what is declined that the installed engines no longer need.
-ENGINE_DEVICES = $(or $(DEVICES),onnxruntime-cpu openvino-cpu)
+ENGINE_DEVICES = $(or $(DEVICES),onnxruntime-cpu openvino-cpu litert-cpu)
 check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=, ROWS=1
 	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows)
 
 # A sample of them, and how devices behave; Vulkan takes a driver, such as that of Debian's mesa-vulkan-drivers.
-test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime and IREE, where there is Vulkan by it, too
+test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime, LiteRT and IREE, where there is Vulkan by it, too
 	$(VENV)-bench/bin/python -m pytest -m integration tests/engines $(TESTS)
 
 test-gpu: library $(VENV)-bench/ready ## conformance vectors on the GPUs and NPUs of engines, if there are any

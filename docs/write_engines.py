@@ -8,9 +8,11 @@ from pathlib import Path
 
 from nnapi_shim.drivers.engines.declined import Declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED as BY_IREE
+from nnapi_shim.drivers.engines.declined_by_litert import DECLINED as BY_LITERT
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED as BY_ONNXRUNTIME
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED as BY_OPENVINO
-from nnapi_shim.formats.onnx.exporting.table import RULES
+from nnapi_shim.formats.onnx.exporting.table import RULES as TO_ONNX
+from nnapi_shim.formats.tflite.exporting.table import RULES as TO_TFLITE
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import Operation
 
@@ -19,6 +21,8 @@ DEVICES = {
     "openvino": BY_OPENVINO,
     "iree-cpu": BY_IREE,
     "iree-vulkan": BY_IREE,
+    "litert-cpu": BY_LITERT,
+    "litert-gpu": BY_LITERT,
 }
 """How the names of devices begin, and the rows of their engine."""
 
@@ -64,7 +68,7 @@ def _first_types(operation: Operation) -> Iterator[str]:
 
 def _cell(name: str, device: str, rows: Sequence[Declined]) -> str:
     """Whether a device takes an operation, and what it does not take of it."""
-    rule = RULES[name]
+    rule = (TO_TFLITE if device.startswith("litert") else TO_ONNX)[name]
     if rule.lower is None:
         return f"no: {rule.why}"
     exceptions = [row for row in rows if name in row.operations and device.startswith(row.devices)]

@@ -69,7 +69,9 @@ _MODULES = ("capi", "tools")
 """Modules that are attributes, too."""
 
 savers.module = f"{__name__}.formats.save"
-savers.exchange_module = f"{__name__}.formats.onnx.exchange"
+savers.exchange_modules = {
+    f".{name}": f"{__name__}.formats.{name}.exchange" for name in ("onnx", "tflite")
+}
 savers.picture_module = f"{__name__}.pictures.notebook"
 
 __all__ = [

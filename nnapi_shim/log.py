@@ -37,10 +37,11 @@ def _to_stderr(line: bytes) -> None:
 _write: Callable[[bytes], None] = _to_stderr
 
 
-def write_with(function: Callable[[bytes], None]) -> None:
-    """Set the function that writes lines; it must not raise."""
+def write_with(function: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """Set the function that writes lines, and return the former one; it must not raise."""
     global _write
-    _write = function
+    former, _write = _write, function
+    return former
 
 
 def one_line(text: str) -> str:
@@ -115,9 +116,21 @@ _noted: dict[object, object] = {}
 
 def warning_once(about: object, message: str) -> None:
     """A warning, once per subject and process."""
-    mine = object()
-    if _noted.setdefault(about, mine) is mine:  # one thread, once
+    if _is_new(about):
         warning(message)
+
+
+def repeat_once(line: str) -> None:
+    """A line that the process of a device has to say; several may have the same, and it is written
+    once.
+    """
+    if _is_new(line):
+        _write(f"{one_line(line)}\n".encode(errors="replace"))
+
+
+def _is_new(about: object) -> bool:
+    mine = object()
+    return _noted.setdefault(about, mine) is mine  # one thread, once
 
 
 def trace(error: BaseException, level: str = "debug") -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Exchange(Protocol):
-        """Writes models of the HAL for engines (formats/onnx/exchange.py)."""
+        """Writes models of the HAL for engines (formats/*/exchange.py)."""
 
         def reasons(self, model: Any, declined: Callable[[Any], str]) -> list[str]:
             """Why each operation of the main graph cannot be written; "" if it can.
@@ -34,11 +34,13 @@ module = ""
 picture_module = ""
 """The module that registers how models are drawn, for api/drawing.py."""
 
-exchange_module = ""
-"""The module that registers how models are written for engines, for drivers/engines."""
+exchange_modules: "dict[str, str]" = {}
+"""Suffix of a format -> the module that registers how models are written for engines, for
+drivers/engines.
+"""
 
 _registered: "list[Saver]" = []
-_exchanges: "list[Exchange]" = []
+_exchanges: "dict[str, Exchange]" = {}
 
 
 def register(saver: "Saver") -> None:
@@ -53,13 +55,13 @@ def save(model: object, path: "str | PathLike[str]", overwrite: bool) -> None:
     _registered[-1](model, path, overwrite)
 
 
-def register_exchange(exchange: "Exchange") -> None:
-    """Set what writes models for engines."""
-    _exchanges.append(exchange)
+def register_exchange(suffix: str, exchange: "Exchange") -> None:
+    """Set what writes models in a format for engines."""
+    _exchanges[suffix] = exchange
 
 
-def exchange() -> "Exchange":
-    """What writes models for engines: the last one registered."""
-    if not _exchanges:
-        import_module(exchange_module)
-    return _exchanges[-1]
+def exchange(suffix: str = ".onnx") -> "Exchange":
+    """What writes models in a format for engines: the last one registered."""
+    if suffix not in _exchanges:
+        import_module(exchange_modules[suffix])
+    return _exchanges[suffix]

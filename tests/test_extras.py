@@ -59,7 +59,8 @@ def test_a_checkout_that_is_not_installed(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "extra", ["jit", "tflite", "onnx", "tools", "explorer", "bench", "onnxruntime", "iree"]
+    "extra",
+    ["jit", "tflite", "onnx", "tools", "explorer", "bench", "onnxruntime", "iree", "litert"],
 )
 def test_every_extra_that_messages_name_has_packages(extra):
     """In the metadata of this installation."""

@@ -21,7 +21,8 @@ ALL = "all"
 
 def load_writer() -> None:
     """Import what writes models for engines, which else the first compilation does."""
-    savers.exchange()
+    for suffix in savers.exchange_modules:
+        savers.exchange(suffix)
 
 
 def of_engines(names: str, isolated: Container[str] = ()) -> list[Found]:
@@ -62,18 +63,24 @@ def of_isolated_engine(name: str) -> list[Found]:
 
 
 def to_isolate(names: Sequence[str]) -> Container[str]:
-    """The engines among the names of NNAPI_SHIM_ISOLATE."""
-    return [*PACKAGES] if ALL in names else names
+    """The engines among the names of NNAPI_SHIM_ISOLATE, and those that always are alone."""
+    alone = [name for name, package in PACKAGES.items() if package.is_alone]
+    return [*PACKAGES] if ALL in names else [*names, *alone]
 
 
 def device_names(engine: str) -> tuple[str, ...]:
     """The devices that an installed engine gives, whether it is on or not. Raises OP_FAILED.
 
-    An engine that runs in a process of its own is asked there.
+    An engine that runs in a process of its own is asked there. What it says of devices that it does
+    not give is for programs that turn it on.
     """
-    if engine in to_isolate(ISOLATE.words()):
-        return tuple(entry.name for entry in of_isolated_engine(engine))
-    return tuple(target.name for target in loaded_engine(engine).targets())
+    write = log.write_with(lambda line: None)
+    try:
+        if engine in to_isolate(ISOLATE.words()):
+            return tuple(entry.name for entry in of_isolated_engine(engine))
+        return tuple(target.name for target in loaded_engine(engine).targets())
+    finally:
+        log.write_with(write)
 
 
 def chosen(names: str) -> list[str]:
@@ -91,7 +98,8 @@ def chosen(names: str) -> list[str]:
 
 def missing_packages(engine: str) -> list[str]:
     """The packages that an engine needs and that are not installed."""
-    return [name for name in (*PACKAGES[engine].modules, "numpy", "onnx") if _is_missing(name)]
+    package = PACKAGES[engine]
+    return [name for name in (*package.modules, "numpy", *package.writing) if _is_missing(name)]
 
 
 def _is_missing(module: str) -> bool:

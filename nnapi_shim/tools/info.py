@@ -31,6 +31,7 @@ EXTRAS = {
     "openvino": ("openvino", "onnx"),
     "onnxruntime": ("onnxruntime", "onnx"),
     "iree": ("iree-base-compiler", "iree-base-runtime", "onnx"),
+    "litert": ("ai-edge-litert", "tflite", "flatbuffers"),
 }
 """Extra of nnapi_shim -> the packages that it installs."""
 

@@ -21,6 +21,8 @@ TARGET = Target("fake-cpu", "CPU", DeviceType.CPU, "1", PerformanceInfo(1.0, 1.0
 class Engine:
     """As engine.Engine; it remembers what it was asked for."""
 
+    format = ".onnx"
+
     def __init__(self, function: Callable[..., Sequence[Any]]) -> None:
         self.function = function
         self.declines: Callable[[Any], str] = lambda node: ""

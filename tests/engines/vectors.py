@@ -10,6 +10,7 @@ and names the rows without which they all are right.
 import argparse
 import json
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -36,6 +37,8 @@ WITHIN = {
 it, for all engines. float16: also float32 of relaxed models, and of models with float16 tensors.
 """
 LOOP_NS = 100_000_000
+MOST_S = 60
+"""For an example: an engine that keeps Python's lock cannot be stopped otherwise."""
 
 
 class Outcome(NamedTuple):
@@ -231,7 +234,7 @@ def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
 
 
 def in_children(chosen: Sequence[Example], name: str) -> list[Outcome]:
-    """Outcomes of all; a child that dies gives its example one, and the next takes over."""
+    """Outcomes of all; a child that dies or hangs gives its example one, and another takes over."""
     outcomes: list[Outcome] = []
     while len(outcomes) < len(chosen):
         read, write = os.pipe()
@@ -240,6 +243,7 @@ def in_children(chosen: Sequence[Example], name: str) -> list[Outcome]:
             os.close(read)
             with os.fdopen(write, "w") as pipe:
                 for example in chosen[len(outcomes) :]:
+                    signal.alarm(MOST_S)
                     print(json.dumps(outcome(example, name)), file=pipe, flush=True)
                     _kept.clear()
             os._exit(0)

@@ -49,7 +49,9 @@ class EngineDevice:
     def getReasons(self, model: Model) -> list[str]:
         """As IExplainingDevice."""
         engine, target = self._engine, self._target
-        written = savers.exchange().reasons(model, lambda node: engine.declined(target, node))
+        written = savers.exchange(engine.format).reasons(
+            model, lambda node: engine.declined(target, node)
+        )
         undeclared = "the specification does not define it with these operands"
         return [
             reason if can else reason or undeclared

@@ -92,7 +92,12 @@ class Network(Protocol):
 
 
 class Engine(Protocol):
-    """An engine; the classes of its module are made after its package has been imported."""
+    """An engine; the classes of its module are made after its package has been imported.
+
+    format: suffix of the files that it reads, ".onnx" or ".tflite".
+    """
+
+    format: str
 
     def targets(self) -> list[Target]:
         """The devices that the installed package reports."""
@@ -108,7 +113,7 @@ class Engine(Protocol):
         outputs: Sequence[str],
         wishes: Wishes,
     ) -> Network:
-        """Compile a .onnx file. inputs, outputs: their names, in order."""
+        """Compile a file in its format. inputs, outputs: their names, in order."""
 
 
 class AllocatingEngine(Engine, Protocol):

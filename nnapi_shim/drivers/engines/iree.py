@@ -46,6 +46,8 @@ of a GPU but 32-bit numbers, so that all have it.
 class Engine:
     """As engine.Engine."""
 
+    format = ".onnx"
+
     def __init__(self) -> None:
         self._version = metadata.version("iree-base-runtime")
         compiler = metadata.version("iree-base-compiler")

@@ -57,6 +57,8 @@ one of them: the type of the others does not fit then, or no kernel has it.
 class Engine:
     """As engine.Engine."""
 
+    format = ".onnx"
+
     def targets(self) -> list[Target]:
         """One for each execution provider of a known kind."""
         targets = []

@@ -30,6 +30,8 @@ integers. Some of its convolutions in integers clip sums, and some models do not
 class Engine:
     """As engine.Engine."""
 
+    format = ".onnx"
+
     def __init__(self) -> None:
         self._core = openvino.Core()
         self._version: str = openvino.__version__.partition("-")[0]

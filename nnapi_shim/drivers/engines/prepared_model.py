@@ -61,7 +61,7 @@ class EnginePreparedModel:
         )
 
     def _compiled(self, model: hal.Model, wishes: Wishes) -> Network:
-        content, inputs, outputs = savers.exchange().written(model)
+        content, inputs, outputs = savers.exchange(self._engine.format).written(model)
         return self._engine.compiled(self._target, content, inputs, outputs, wishes)
 
     def network(self, omitted: tuple[int, ...], model: hal.Model) -> Network:

@@ -12,7 +12,7 @@ from struct import pack
 from time import monotonic, monotonic_ns, sleep
 from weakref import WeakSet, ref
 
-from nnapi_shim import process
+from nnapi_shim import log, process
 from nnapi_shim.drivers.isolated import messages
 from nnapi_shim.drivers.isolated.description import Description, error_from
 from nnapi_shim.drivers.isolated.memory import Blocks, Numbers
@@ -110,6 +110,8 @@ class Process:
             answer = self.call(what, "load", tuple(source), limit_ns=limit_of(DRIVER_LOAD_TIMEOUT))
             self.devices = [Description.read(each) for each in answer["devices"]]
             self.id = max(int(answer["id"]), 0)
+            for line in answer["said"]:
+                log.repeat_once(str(line))
         except (KeyError, TypeError, ValueError):
             raise self.nonsense() from None
         except BaseException:

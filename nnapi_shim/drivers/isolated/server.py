@@ -127,6 +127,23 @@ class Server:
     # Calls; `files` are their descriptors
 
     def _load(self, files: Sequence[int], source: Sequence[str]) -> Any:
+        """Load the devices. said: lines for stderr; the program writes them, as other processes of
+        the source have the same.
+        """
+        said: list[bytes] = []
+        write = log.write_with(said.append)
+        try:
+            devices = self._loaded(source)
+        except BaseException:
+            for line in said:
+                write(line)
+            raise
+        finally:
+            log.write_with(write)
+        lines = [line.decode().rstrip() for line in said]
+        return {"id": os.getpid(), "devices": devices, "said": lines}
+
+    def _loaded(self, source: Sequence[str]) -> list[dict[str, Any]]:
         devices = []
         for entry in found(source):
             try:
@@ -135,7 +152,7 @@ class Server:
                 devices.append(described(device))
             except NnapiError as error:
                 devices.append({"name": entry.name, "error": told(error)})
-        return {"id": os.getpid(), "devices": devices}
+        return devices
 
     def _wait(self, files: Sequence[int], name: str) -> None:
         self._devices[name].wait()

@@ -55,8 +55,8 @@ def test_a_name_that_nothing_has(folder, monkeypatch, capfd):
     assert not isinstance(listed()[NAME], IsolatedDevice)
     lines = capfd.readouterr().err.splitlines()
     known = (
-        "engines are openvino, onnxruntime, iree; devices of manifests, packages and engines are "
-        f"{NAME}; all is all of them"
+        "engines are openvino, onnxruntime, iree, litert; devices of manifests, packages and "
+        f"engines are {NAME}; all is all of them"
     )
     assert [line for line in lines if "ISOLATE" in line] == [
         f"nnapi_shim error: NNAPI_SHIM_ISOLATE is {name!r}, which is not used; {known}"
