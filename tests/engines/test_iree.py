@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nnapi_shim import NnapiError, ResultCode, log
+from nnapi_shim import NnapiError, ResultCode, log, savers
 from nnapi_shim.drivers.engine_devices import of_engines
+from nnapi_shim.drivers.engines import iree_targets
+from nnapi_shim.drivers.engines.device import EngineDevice
+from nnapi_shim.drivers.engines.iree_targets import ANY
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
@@ -31,6 +34,7 @@ from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E4
 DEVICE = "iree-cpu"
 NAMES = [entry.name for entry in of_engines("iree")]
 VULKAN = "iree-vulkan.0"
+RDNA3 = "--iree-vulkan-target=rdna3"
 needs_vulkan = pytest.mark.skipif(VULKAN not in NAMES, reason="there is no device of Vulkan")
 
 
@@ -137,6 +141,46 @@ def test_the_program_does_not_load_the_compiler():
     assert "libIREECompiler" not in Path("/proc/self/maps").read_text()
 
 
+def test_each_kind_of_gpu_is_known_to_the_compiler():
+    content = savers.exchange().written(chain("ADD"))[0]
+    kinds = [
+        *(f"--iree-vulkan-target={target}" for _, target in iree_targets.VULKAN_TARGETS),
+        "--iree-cuda-target=sm_86",
+        "--iree-rocm-target=gfx1100",
+    ]
+    drivers = ["vulkan"] * len(iree_targets.VULKAN_TARGETS) + ["cuda", "hip"]
+    for driver, option in zip(drivers, kinds, strict=True):
+        assert iree_compiler.compiled(content, [*iree_targets.ANY[driver], option])
+
+
+@needs_vulkan
+def test_code_that_a_gpu_does_not_load(monkeypatch, capfd):
+    """It is compiled again, for any GPU, and so are later models."""
+    model, network, tried = chain("ADD"), iree.Network, []
+
+    def loaded(module, device):
+        tried.append(module)
+        if len(tried) == 1:
+            raise RuntimeError("c/module.c:1: INCOMPATIBLE; no executable fits\n  more")
+        return network(module, device)
+
+    monkeypatch.setattr(log, "_noted", {})
+    monkeypatch.setattr(iree, "Network", loaded)
+    monkeypatch.setattr(iree, "options_of", lambda *about: (*ANY["vulkan"], RDNA3))
+    engine = iree.Engine()
+    (target,) = [each for each in engine.targets() if each.name == VULKAN]
+    device = EngineDevice(engine, target)
+    for _ in range(2):
+        made = device.prepareModel(
+            model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
+        )
+        assert Bound(made, model, [np.float32([1, 2])]).outputs()[0].tolist() == [2, 4]
+    assert len(tried) == 3
+    assert tried[0] != tried[1] == tried[2]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert f"{VULKAN} gets code for any GPU: " in line
+
+
 @pytest.mark.parametrize(
     ("content", "options", "why"),
     [
@@ -145,8 +189,6 @@ def test_the_program_does_not_load_the_compiler():
     ],
 )
 def test_what_the_compiler_refuses(content, options, why, capfd):
-    from nnapi_shim import savers
-
     content = content or savers.exchange().written(chain("ADD"))[0]
     with pytest.raises(NnapiError, match=rf"IREE does not compile the model: .*{why}") as caught:
         iree_compiler.compiled(content, options)

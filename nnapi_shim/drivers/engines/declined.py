@@ -30,7 +30,7 @@ class Declined(NamedTuple):
     when: str
     why: str
     seen: str
-    devices: str = ""
+    devices: str | tuple[str, ...] = ""
 
 
 def why_declined(rows: Sequence[Declined], device: str, node: Any) -> str:

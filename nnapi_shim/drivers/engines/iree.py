@@ -1,6 +1,6 @@
-"""IREE: a device for the processor, and one for each device of Vulkan."""
+"""IREE: a device for the processor, and one for each device of Vulkan, CUDA and HIP."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from threading import Lock
 from typing import Any
@@ -13,34 +13,19 @@ from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
 from nnapi_shim.drivers.engines.iree_compiler import compiled
+from nnapi_shim.drivers.engines.iree_targets import ANY, GPUS, PROCESSOR, VULKAN, options_of
 from nnapi_shim.drivers.engines.kept import kept
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import DeviceType, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import Dimensions, PerformanceInfo, element_count
 
-_PROCESSOR = "local-task"
-
 _COMPILING_IS_SLOW = PerformanceInfo(2.0, 2.0)
 """For processors: seconds of compiling are worth it where a program or a calibration says so."""
-
-_VULKAN = "vulkan"
 
 _MEMORY = runtime.MemoryType.HOST_LOCAL | runtime.MemoryType.DEVICE_VISIBLE
 _USAGE = runtime.BufferUsage.DEFAULT | runtime.BufferUsage.MAPPING
 """Of memory that the program writes and the device reads."""
-
-_OPTIONS = {
-    _PROCESSOR: (
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        "--iree-llvmcpu-target-cpu=host",
-    ),
-    _VULKAN: ("--iree-hal-target-device=vulkan",),
-}
-"""Driver of the runtime -> options of the compiler. Without a target, code for Vulkan needs nothing
-of a GPU but 32-bit numbers, so that all have it.
-"""
 
 
 class Engine:
@@ -59,30 +44,31 @@ class Engine:
             )
         self._lock = Lock()
         self._devices: dict[str, Any] = {}
+        self._options = {PROCESSOR: ANY[PROCESSOR]}
+        """Place of a target -> options of the compiler."""
 
     def targets(self) -> list[Target]:
-        """iree-cpu, and iree-vulkan.0 and others, one for each device of Vulkan."""
-        own = Target("iree-cpu", _PROCESSOR, DeviceType.CPU, self._version, _COMPILING_IS_SLOW)
-        return [own, *self._of_vulkan()]
+        """iree-cpu, and iree-vulkan.0 and others, one for each device of a driver."""
+        own = Target("iree-cpu", PROCESSOR, DeviceType.CPU, self._version, _COMPILING_IS_SLOW)
+        return [own, *(target for driver in GPUS for target in self._of_driver(driver))]
 
-    def _of_vulkan(self) -> list[Target]:
+    def _of_driver(self, name: str) -> Iterator[Target]:
         try:
-            driver = runtime.get_driver(_VULKAN)
+            driver = runtime.get_driver(name)
             found = driver.query_available_devices()
         except RuntimeError as error:
-            log.warning_once(
-                _VULKAN, f"iree: there is no device of Vulkan: {last_line(error).strip()}"
-            )
-            return []
-        targets = []
+            if name == VULKAN:  # the others belong to one maker each
+                why = last_line(error).strip()
+                log.warning_once(name, f"iree: there is no device of Vulkan: {why}")
+            return
         for number, each in enumerate(found):
-            is_processor = "type: cpu" in driver.dump_device_info(each["device_id"]).splitlines()
-            type = DeviceType.CPU if is_processor else DeviceType.GPU
-            figures = _COMPILING_IS_SLOW if is_processor else PERFORMANCE[type]
-            place = f"{_VULKAN}://{each['path']}"
-            name, version = f"iree-vulkan.{number}", f"{self._version}, {each['name']}"
-            targets.append(Target(name, place, type, version, figures))
-        return targets
+            info = driver.dump_device_info(each["device_id"])
+            type = DeviceType.CPU if "type: cpu" in info.splitlines() else DeviceType.GPU
+            figures = _COMPILING_IS_SLOW if type is DeviceType.CPU else PERFORMANCE[type]
+            place = f"{name}://{each['path']}"
+            self._options[place] = options_of(name, info)
+            version = f"{self._version}, {each['name']}"
+            yield Target(f"iree-{name}.{number}", place, type, version, figures)
 
     def declined(self, target: Target, node: Any) -> str:
         """A row of DECLINED."""
@@ -96,8 +82,23 @@ class Engine:
         outputs: Sequence[str],
         wishes: Wishes,
     ) -> "Network":
-        """A module that is kept, or is compiled in a process of its own; loaded here."""
-        options = _OPTIONS[target.place.partition(":")[0]]
+        """A module that is kept, or is compiled in a process of its own; loaded here. If code for
+        this kind of device does not load, it is code for any.
+        """
+        options, any = self._options[target.place], ANY[target.place.partition(":")[0]]
+        try:
+            return self._compiled(target, content, options, wishes)
+        except (RuntimeError, ValueError) as error:
+            if options == any:
+                raise
+            why = last_line(error).strip()
+            log.warning_once(target.name, f"{target.name} gets code for any GPU: {why}")
+            self._options[target.place] = any
+        return self._compiled(target, content, any, wishes)
+
+    def _compiled(
+        self, target: Target, content: bytes, options: Sequence[str], wishes: Wishes
+    ) -> "Network":
         about = [content, self._version.encode(), *map(str.encode, options), _processor()]
         module = kept(wishes.cache, about, lambda: compiled(content, options, wishes.end_ns))
         return Network(module, self._device(target))
