@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     class Exchange(Protocol):
         """Writes models of the HAL for engines (formats/*/exchange.py)."""
 
-        def reasons(self, model: Any, declined: Callable[[Any], str]) -> list[str]:
+        def reasons(
+            self, model: Any, declined: Callable[[Any], str], any_size: bool = False
+        ) -> list[str]:
             """Why each operation of the main graph cannot be written; "" if it can.
 
-            declined: the reason why the engine does not compute a node, or "".
+            declined: the reason why the engine does not compute a node, or "". any_size: whether
+            the engine takes constants of more than 2 GB, which are in no file.
             """
 
-        def written(self, model: Any) -> tuple[bytes, list[str], list[str]]:
-            """The model in the format, and the names of its inputs and outputs."""
+        def written(
+            self, model: Any, external: dict[str, Any] | None = None
+        ) -> tuple[bytes, list[str], list[str]]:
+            """The model in the format, and the names of its inputs and outputs.
+
+            external: gets the constants of a model above the limit of a file, as arrays by the
+            names that the file has for them; None if the engine does not take them.
+            """
 
     Saver = Callable[[Any, str | PathLike[str], bool], None]
 

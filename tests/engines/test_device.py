@@ -9,6 +9,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim import NnapiError, ResultCode
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.formats.graph import reading
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
@@ -220,6 +221,35 @@ def test_what_a_device_does_not_run_has_a_reason():
     device = engine.device()
     assert device.getSupportedOperations(model) == [True, False]
     assert device.getReasons(model) == ["", "its products are wrong"]
+
+
+class EngineOfLargeModels(Engine):
+    """It remembers the constants that are apart."""
+
+    def compiled_external(self, target, content, external, inputs, outputs, wishes):
+        self.external = external
+        return self.compiled(target, content, inputs, outputs, wishes)
+
+
+@pytest.mark.parametrize("is_large", [True, False])
+def test_constants_above_the_limit_of_a_file(is_large, monkeypatch):
+    """An engine gets their arrays, or declines the model; small constants are in the file."""
+    monkeypatch.setattr(reading, "LARGEST", 4100 if is_large else 5000)
+    values = np.arange(1 << 10, dtype=np.float32) + 1
+    b = Builder()
+    x, all_of_them = b.input(values.shape), b.constant(values, T.TENSOR_FLOAT32)
+    model = b.model([x], [b.binary("ADD", b.binary("MUL", x, all_of_them), x)])
+    engine = EngineOfLargeModels(doubled)
+    prepared(engine, model)
+    external = [*getattr(engine, "external", {}).values()]
+    if not is_large:
+        assert not external
+        prepared(Engine(doubled), model)
+    else:
+        assert len(external) == 1 and np.array_equal(external[0], values)
+        for call in (Engine(doubled).device().getReasons, lambda m: prepared(Engine(doubled), m)):
+            with pytest.raises(NnapiError, match="more than 2 GB"):
+                call(model)
 
 
 def test_measured_time():

@@ -20,7 +20,9 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 from nnapi_shim import savers  # noqa: E402
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart  # noqa: E402
-from tests.engines import vectors  # noqa: E402 - these need both
+from nnapi_shim.formats.graph import reading  # noqa: E402
+from nnapi_shim.formats.onnx.exporting import writing  # noqa: E402
+from tests.engines import large, vectors  # noqa: E402 - these need both
 from tests.engines.device_memory import check_chain, check_types, check_unchanged  # noqa: E402
 
 DEVICE = "onnxruntime-cpu"
@@ -174,6 +176,35 @@ def test_copies_of_constants():
         for each in (content, apart)
     ]
     assert np.array_equal(*results)
+
+
+def test_constants_above_the_limit_of_a_file(monkeypatch):
+    large.check_with_a_lower_limit(DEVICE, monkeypatch)
+
+
+@pytest.mark.parametrize("refusals", [0, 1])
+def test_quantized_constants_above_the_limit_of_a_file(refusals, monkeypatch):
+    """Also where the first attempt is refused: copies of constants have the same file."""
+    original, left = onnxruntime.InferenceSession, [refusals]
+
+    def session(content, *arguments, **others):
+        if left[0]:
+            left[0] -= 1
+            raise onnxruntime.capi.onnxruntime_pybind11_state.Fail("no kernel")
+        return original(content, *arguments, **others)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    monkeypatch.setattr(writing, "SMALL", 32)
+    monkeypatch.setattr(reading, "LARGEST", 32)
+    model = of_shared_weights()
+    x = np.full((1, 8), 127, np.int8)
+    (result,) = Bound(prepared(model), model, [x], room=8).outputs()
+    assert (result == 127).all()
+
+
+@pytest.mark.slow
+def test_constants_of_more_than_2_gb():
+    large.check_with_the_real_size(DEVICE)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

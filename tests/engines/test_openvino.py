@@ -1,5 +1,6 @@
 """The devices of OpenVINO."""
 
+import tempfile
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.integration
 pytest.importorskip("onnx")
 openvino = pytest.importorskip("openvino")
 
-from tests.engines import vectors  # noqa: E402 - these need both
+from tests.engines import large, vectors  # noqa: E402 - these need both
 from tests.engines.device_memory import check_chain, check_types, check_unchanged  # noqa: E402
 
 DEVICE = "openvino-cpu"
@@ -100,6 +101,18 @@ def test_a_stride_that_gets_lost(size, stride, runs, type):
     b.operation(O.CONV_2D, [x, weights, bias, valid, step, step, none], [out])
     (reason,) = vectors.device(DEVICE).getReasons(b.model([x], [out]))
     assert (reason == "") is (runs or type is T.TENSOR_FLOAT32), reason
+
+
+def test_constants_above_the_limit_of_a_file(monkeypatch, tmp_path):
+    """They are in files meanwhile."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    large.check_with_a_lower_limit(DEVICE, monkeypatch)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.slow
+def test_constants_of_more_than_2_gb():
+    large.check_with_the_real_size(DEVICE)
 
 
 def test_vectors():

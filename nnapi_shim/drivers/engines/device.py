@@ -50,7 +50,9 @@ class EngineDevice:
         """As IExplainingDevice."""
         engine, target = self._engine, self._target
         written = savers.exchange(engine.format).reasons(
-            model, lambda node: engine.declined(target, node)
+            model,
+            lambda node: engine.declined(target, node),
+            hasattr(engine, "compiled_external"),
         )
         undeclared = "the specification does not define it with these operands"
         return [

@@ -1,6 +1,6 @@
 """What an engine offers: devices, compiled networks, and runs bound to memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
@@ -114,6 +114,21 @@ class Engine(Protocol):
         wishes: Wishes,
     ) -> Network:
         """Compile a file in its format. inputs, outputs: their names, in order."""
+
+
+class EngineOfLargeModels(Engine, Protocol):
+    """An engine that takes constants of more than 2 GB; other engines lack the method."""
+
+    def compiled_external(
+        self,
+        target: Target,
+        content: bytes,
+        external: Mapping[str, Any],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> Network:
+        """As compiled. external: arrays of constants, by the names of files in the model."""
 
 
 class AllocatingEngine(Engine, Protocol):

@@ -1,9 +1,10 @@
 """ONNX Runtime: a device for each execution provider that the installed package reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 
 from nnapi_shim import address
@@ -82,6 +83,18 @@ class Engine:
         outputs: Sequence[str],
         wishes: Wishes,
     ) -> "Network":
+        """As compiled_external, with all constants in the model."""
+        return self.compiled_external(target, content, {}, inputs, outputs, wishes)
+
+    def compiled_external(
+        self,
+        target: Target,
+        content: bytes,
+        external: Mapping[str, Any],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> "Network":
         """A session on the provider, with the processor for what the provider does not run."""
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _SILENT
@@ -89,12 +102,15 @@ class Engine:
         options.add_session_config_entry("session.x64quantprecision", "1")  # no saturated sums
         if wishes.preference is ExecutionPreference.LOW_POWER:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        values: dict[str, Any] = {}
+        _give(options, content, external, values)
         cpu = f"CPU{_END}"
         providers = [target.place] if target.place == cpu else [target.place, cpu]
         try:
             session = onnxruntime.InferenceSession(content, options, providers=providers)
         except _REFUSED:
             content = with_constants_apart(content)
+            _give(options, content, external, values)
             session = onnxruntime.InferenceSession(content, options, providers=providers)
         if session.get_providers()[0] != target.place:
             raise op_failed(
@@ -102,7 +118,7 @@ class Engine:
                 f"{', '.join(session.get_providers())}",
                 "engine.provider",
             )
-        return Network(session, inputs, outputs)
+        return Network(session, inputs, outputs, values)
 
     def allocated(
         self, target: Target, type: OperandType, dimensions: Dimensions
@@ -110,6 +126,24 @@ class Engine:
         """As engine.AllocatingEngine."""
         place = _MEMORY_OF.get(target.place.removesuffix(_END))
         return None if place is None else Memory(place, type, dimensions)
+
+
+def _give(options: Any, content: bytes, external: Mapping[str, Any], given: dict[str, Any]) -> None:
+    """Give a session the arrays in place of the files that a model names.
+
+    given: name of a constant -> its value, if the session has it; gets the others. The session
+    reads them.
+    """
+    if not external:
+        return
+    new = {
+        each.name: onnxruntime.OrtValue.ortvalue_from_numpy(external[entry.value])
+        for each in onnx.load_from_string(content).graph.initializer
+        for entry in each.external_data
+        if entry.key == "location" and each.name not in given
+    }
+    options.add_external_initializers([*new], [*new.values()])
+    given.update(new)
 
 
 class Memory:
@@ -135,8 +169,12 @@ class Memory:
 class Network:
     """As engine.Network: a session."""
 
-    def __init__(self, session: Any, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(
+        self, session: Any, inputs: Sequence[str], outputs: Sequence[str], kept: object
+    ) -> None:
+        """kept: what the session reads."""
         self.session = session
+        self._kept = kept
         self._inputs = inputs
         self._outputs = outputs
 

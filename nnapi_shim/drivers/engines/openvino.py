@@ -1,7 +1,9 @@
 """OpenVINO: a device for each processor, GPU and NPU that it finds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -67,10 +69,35 @@ class Engine:
         outputs: Sequence[str],
         wishes: Wishes,
     ) -> "Network":
+        """As compiled_external, with all constants in the model."""
+        return self.compiled_external(target, content, {}, inputs, outputs, wishes)
+
+    def compiled_external(
+        self,
+        target: Target,
+        content: bytes,
+        external: Mapping[str, Any],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        wishes: Wishes,
+    ) -> "Network":
         """A compiled model. Results have the precision of float32, unless the model is relaxed and
         the device a GPU or NPU.
         """
-        model = self._core.read_model(content)
+        if external:
+            with TemporaryDirectory(prefix="nnapi_shim-") as folder:
+                return self._compiled(target, self._read(content, external, Path(folder)), wishes)
+        return self._compiled(target, self._core.read_model(content), wishes)
+
+    def _read(self, content: bytes, external: Mapping[str, Any], folder: Path) -> Any:
+        """A model whose constants are files in a folder, as OpenVINO takes them no other way."""
+        for name, value in external.items():
+            value.tofile(folder / name)
+        path = folder / "model.onnx"
+        path.write_bytes(content)
+        return self._core.read_model(path)
+
+    def _compiled(self, target: Target, model: Any, wishes: Wishes) -> "Network":
         is_throughput = wishes.preference is ExecutionPreference.SUSTAINED_SPEED
         hints: dict[str, Any] = {
             "PERFORMANCE_HINT": "THROUGHPUT" if is_throughput else "LATENCY",

@@ -61,7 +61,13 @@ class EnginePreparedModel:
         )
 
     def _compiled(self, model: hal.Model, wishes: Wishes) -> Network:
-        content, inputs, outputs = savers.exchange(self._engine.format).written(model)
+        exchange = savers.exchange(self._engine.format)
+        compiled: Any = getattr(self._engine, "compiled_external", None)
+        external: dict[str, Any] | None = None if compiled is None else {}
+        content, inputs, outputs = exchange.written(model, external)
+        if external:
+            network: Network = compiled(self._target, content, external, inputs, outputs, wishes)
+            return network
         return self._engine.compiled(self._target, content, inputs, outputs, wishes)
 
     def network(self, omitted: tuple[int, ...], model: hal.Model) -> Network:

@@ -14,12 +14,14 @@ Declined = Callable[[Any], str]
 """The reason why an engine does not compute a node, or ""."""
 
 
-def reasons(model: Model, builder: ExportBuilder, declined: Declined) -> list[str]:
+def reasons(
+    model: Model, builder: ExportBuilder, declined: Declined, any_size: bool = False
+) -> list[str]:
     """Why each operation of the main graph cannot be written, or "" if it can.
 
-    builder: a new one of the format.
+    builder: a new one of the format. any_size: as in read_graph.
     """
-    graph = graph_of(model)
+    graph = read_graph(view_of(model), any_size)
     foreign = iter(graph.foreign)
     nodes = {node.number: node for node in graph.nodes}
     return [
@@ -57,9 +59,9 @@ def _declined(node: Node, declined: Declined) -> str:
     return reason
 
 
-def graph_of(model: Model) -> ExportGraph:
+def view_of(model: Model) -> GraphView:
     """A model as the exporters read it."""
     parts: list[Part] = []
     for graph in model.referenced:  # each refers to those before it
         parts.append(Part(model._replace(main=graph, referenced=()), parts))
-    return read_graph(GraphView(Part(model._replace(referenced=()), parts)))
+    return GraphView(Part(model._replace(referenced=()), parts))

@@ -29,18 +29,24 @@ def read(model: Model) -> ExportGraph:
     return graph
 
 
-def read_graph(model: Model | GraphView) -> ExportGraph:
-    """The graph of a finished model, without the states that the Python API carries."""
+def is_large(model: Model | GraphView) -> bool:
+    """Whether the constants have more bytes than a file can."""
+    values = [operand.value for operand in model.operands if operand.value is not None]
+    return sum(value.nbytes for value in values) > LARGEST
+
+
+def read_graph(model: Model | GraphView, any_size: bool = False) -> ExportGraph:
+    """The graph of a finished model, without the states that the Python API carries.
+
+    any_size: whether constants are in no file, so that they may be large.
+    """
     try:
         graph = _Reader("").graph(model)
     except RecursionError:
         raise bad_data(
             "the model has more nested graphs than can be written", "export.nested-graphs"
         ) from None
-    if (
-        sum(operand.value.nbytes for operand in model.operands if operand.value is not None)
-        > LARGEST
-    ):
+    if not any_size and is_large(model):
         raise bad_data(
             "the constants of the model have more than 2 GB, the limit of a file",
             "export.constants-too-large",

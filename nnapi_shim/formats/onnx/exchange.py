@@ -1,25 +1,31 @@
 """Models of the HAL as .onnx in memory, for the engines that read it (drivers/engines)."""
 
+from typing import Any
+
 from nnapi_shim import savers
 from nnapi_shim.errors import bad_data
 from nnapi_shim.extras import install_command
 from nnapi_shim.formats.graph import exchange
-from nnapi_shim.formats.graph.exchange import Declined, graph_of
+from nnapi_shim.formats.graph.exchange import Declined, view_of
+from nnapi_shim.formats.graph.reading import is_large, read_graph
 from nnapi_shim.formats.onnx.exporting.exporter import expressed_graph
 from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 from nnapi_shim.formats.onnx.exporting.unsigned import made_unsigned
 from nnapi_shim.hal.types import Model
 
 
-def reasons(model: Model, declined: Declined) -> list[str]:
-    """Why each operation of the main graph cannot be written, or "" if it can."""
-    return exchange.reasons(model, OnnxBuilder(), declined)
+def reasons(model: Model, declined: Declined, any_size: bool = False) -> list[str]:
+    """As savers.Exchange."""
+    return exchange.reasons(model, OnnxBuilder(), declined, any_size)
 
 
-def written(model: Model) -> tuple[bytes, list[str], list[str]]:
+def written(
+    model: Model, external: dict[str, Any] | None = None
+) -> tuple[bytes, list[str], list[str]]:
     """The .onnx file of a model, and the names of its inputs and outputs.
 
-    Raises BAD_DATA as `export`.
+    external: as in savers.Exchange; the names are those of ONNX's external data. Raises BAD_DATA as
+    `export`.
     """
     try:
         from nnapi_shim.formats.onnx.exporting.writing import written_with_names
@@ -29,9 +35,10 @@ def written(model: Model) -> tuple[bytes, list[str], list[str]]:
             f"the package {error.name} is missing; `{command}` installs it",
             "export.package-missing",
         ) from None
-    graph, nodes = expressed_graph(graph_of(model))
+    view = view_of(model)
+    graph, nodes = expressed_graph(read_graph(view, external is not None))
     made_unsigned(nodes, graph)
-    return written_with_names(graph, nodes)
+    return written_with_names(graph, nodes, external if is_large(view) else None)
 
 
 class _Onnx:

@@ -13,6 +13,12 @@ from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import code
 
+SMALL = 1 << 10
+"""Constants with fewer bytes are in the model in any case: engines look at their values."""
+
+MAIN = "model"
+"""The main graph; only its constants can be external, as ONNX Runtime takes no others in memory."""
+
 OPSET, IR_VERSION = 19, 9
 """The first opset with all operators in use, and the IR version released with it."""
 
@@ -23,10 +29,15 @@ def written(graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
 
 
 def written_with_names(
-    graph: ExportGraph, nodes: Sequence[Emitted]
+    graph: ExportGraph, nodes: Sequence[Emitted], external: dict[str, Any] | None = None
 ) -> tuple[bytes, list[str], list[str]]:
-    """The serialized model, and the names of its inputs and outputs."""
-    writer = _Writer()
+    """The serialized model, and the names of its inputs and outputs.
+
+    external: gets the constants that are not small, by the names of the files in which the model
+    has them; None if they are to be in the model. Such a model is not checked: the files are not
+    there.
+    """
+    writer = _Writer(external)
     content = writer.model(graph, nodes)
     inputs, outputs = ([writer.name(t) for t in ts] for ts in (graph.inputs, graph.outputs))
     return content, inputs, outputs
@@ -35,7 +46,8 @@ def written_with_names(
 class _Writer:
     """Gives every tensor a unique name across all nested graphs."""
 
-    def __init__(self) -> None:
+    def __init__(self, external: dict[str, Any] | None = None) -> None:
+        self.external = external
         self.names: dict[int, str] = {}
         self.used: set[str] = set()
         self.kept: list[Tensor] = []
@@ -58,7 +70,7 @@ class _Writer:
         """The ModelProto."""
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)
-        main = self.graph("model", graph.inputs, graph.outputs, nodes)
+        main = self.graph(MAIN, graph.inputs, graph.outputs, nodes)
         model = helper.make_model(
             main,
             opset_imports=[helper.make_opsetid("", OPSET)],
@@ -71,7 +83,8 @@ class _Writer:
                 for i, o, _ in graph.carried
             ]
             helper.set_model_props(model, {"nnapi_shim.carried": json.dumps(pairs)})
-        onnx.checker.check_model(model)
+        if self.external is None:
+            onnx.checker.check_model(model)
         return bytes(model.SerializeToString())
 
     def graph(
@@ -89,12 +102,27 @@ class _Writer:
                 if t is not None and t.value is not None:
                     constants[id(t)] = t
             protos.append(self.node(node, len(protos)))
-        listed = [
-            numpy_helper.from_array(np.require(t.value, requirements="C"), self.name(t))
-            for t in constants.values()
-        ]
+        is_inner = name != MAIN
+        listed = [self.constant(t, is_inner) for t in constants.values()]
         ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
         return helper.make_graph(protos, name, ins, outs, initializer=listed)
+
+    def constant(self, t: Tensor, is_inner: bool) -> Any:
+        """The TensorProto of a constant."""
+        value = np.require(t.value, requirements="C")
+        if self.external is None or is_inner or value.nbytes < SMALL:
+            return numpy_helper.from_array(value, self.name(t))
+        proto = onnx.TensorProto(
+            name=self.name(t),
+            dims=value.shape,
+            data_type=helper.np_dtype_to_tensor_dtype(value.dtype),
+            data_location=onnx.TensorProto.EXTERNAL,
+        )
+        file = f"constant_{len(self.external)}"
+        self.external[file] = value
+        for key, text in (("location", file), ("offset", "0"), ("length", str(value.nbytes))):
+            proto.external_data.add(key=key, value=text)
+        return proto
 
     def node(self, node: Emitted, number: int) -> Any:
         """A NodeProto; Inner attributes become GraphProto attributes."""
