@@ -245,10 +245,11 @@ check-imports-onnx: $(VENV)/ready-test ## the test cases of the package onnx, im
 	$(PY) -m tests.formats.onnx.returning
 
 # All conformance vectors on the devices of engines: some minutes for each. DEVICES= are their names; OPERATIONS= chooses;
-# ROWS=1 looks for rows of what is declined that the installed engines no longer need.
+# ROWS=1 looks for rows of what is declined that the installed engines no longer need; MEMORY=1 computes a second time
+# with arguments in memory of the device.
 ENGINE_DEVICES = $(or $(DEVICES),onnxruntime-cpu openvino-cpu litert-cpu)
-check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=, ROWS=1
-	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows)
+check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of engines; DEVICES=, OPERATIONS=, ROWS=1, MEMORY=1
+	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows) $(if $(MEMORY),--memory)
 
 # A sample of them, and how devices behave; Vulkan takes a driver, such as that of Debian's mesa-vulkan-drivers.
 test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime, LiteRT and IREE, where there is Vulkan by it, too

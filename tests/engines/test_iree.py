@@ -29,7 +29,7 @@ from iree import runtime  # noqa: E402 - these need both
 
 from nnapi_shim.drivers.engines import iree, iree_compiler  # noqa: E402
 from tests.engines import vectors  # noqa: E402
-from tests.engines.device_memory import check_chain, check_unchanged  # noqa: E402
+from tests.engines.device_memory import check_chain, check_types, check_unchanged  # noqa: E402
 
 DEVICE = "iree-cpu"
 NAMES = [entry.name for entry in of_engines("iree")]
@@ -61,7 +61,9 @@ def test_a_model(device):
 
 
 @pytest.mark.parametrize("device", [DEVICE, pytest.param(VULKAN, marks=needs_vulkan)])
-@pytest.mark.parametrize("check", [check_chain, check_unchanged])
+@pytest.mark.parametrize(
+    "check", [check_chain, check_unchanged, pytest.param(check_types, marks=pytest.mark.slow)]
+)
 def test_memory_of_the_device(check, device):
     check(vectors.device(device))
 

@@ -1,10 +1,12 @@
 """Conformance vectors on the devices of engines.
 
-    python -m tests.engines.vectors DEVICE ... [--operations NAME ...] [--every N] [--rows]
+    python -m tests.engines.vectors DEVICE ... [--operations NAME ...] [--every N]
+        [--rows | --memory]
 
 prints for each device how many examples are right, are declined with a reason, or are wrong. With
---rows it takes each row of what the engine declines away, computes the examples that it declined,
-and names the rows without which they all are right.
+--memory it computes each a second time, with arguments in memory of the device, and the bits must
+be the same. With --rows it takes each row of what the engine declines away, computes the examples
+that it declined, and names the rows without which they all are right.
 """
 
 import argparse
@@ -60,10 +62,10 @@ def device(name: str) -> Any:
     sys.exit(f"there is no device {name}; its engine is not installed, or has none of this name")
 
 
-def outcome(example: Example, name: str) -> Outcome:
+def outcome(example: Example, name: str, by_memory: bool = False) -> Outcome:
     """Compute an example on a device."""
     try:
-        what, why = _outcome(example, device(name))
+        what, why = _outcome(example, device(name), by_memory)
     except AssertionError as error:
         what, why = "wrong", str(error)
     operations = sorted(OperationType(code).name for code in example.operations)
@@ -71,7 +73,7 @@ def outcome(example: Example, name: str) -> Outcome:
     return Outcome(example.name, what, why, operations, sorted(kinds))
 
 
-def _outcome(example: Example, of: Any) -> tuple[str, str]:
+def _outcome(example: Example, of: Any, by_memory: bool = False) -> tuple[str, str]:
     fails = example.entry["expect_failure"]
     try:
         model = model_of(example, with_omitted=True).finished
@@ -98,7 +100,38 @@ def _outcome(example: Example, of: Any) -> tuple[str, str]:
     assert result.status is ErrorStatus.NONE, result
     for at, buffer in enumerate(buffers):
         _compare(example, at, buffer, result.output_shapes[at].dimensions)
+    if by_memory:
+        _compute_by_memory(of, model.main, prepared, request, buffers)
     return "right", ""
+
+
+def _compute_by_memory(
+    of: Any, main: hal.Subgraph, prepared: Any, request: hal.Request, expected: Sequence[Any]
+) -> None:
+    """Compute with arguments in memory of the device, if it has any, twice, and compare bits."""
+
+    def moved(argument: hal.RequestArgument, index: int) -> hal.RequestArgument:
+        operand = main.operands[index]._replace(dimensions=argument.dimensions)
+        if argument.has_no_value or not hal.is_known(operand.type, operand.dimensions):
+            return argument
+        buffer = of.allocate(operand)
+        if buffer is None:
+            return argument
+        buffer.copyFrom(argument.address, hal.byte_size(operand))
+        return argument._replace(address=0, length=hal.byte_size(operand), buffer=buffer)
+
+    there = hal.Request(
+        tuple(map(moved, request.inputs, main.input_indexes)),
+        tuple(map(moved, request.outputs, main.output_indexes)),
+    )
+    execution = prepared.createReusableExecution(there, False, LOOP_NS)
+    for _ in range(2):
+        assert execution.compute(None).status is ErrorStatus.NONE
+    for at, (argument, right) in enumerate(zip(there.outputs, expected, strict=True)):
+        if argument.buffer is not None:
+            actual = np.zeros(argument.length, np.uint8)
+            argument.buffer.copyTo(actual.ctypes.data, argument.length)
+            assert np.array_equal(actual, right[: argument.length]), f"output {at} by memory"
 
 
 def _request(example: Example) -> tuple[hal.Request, list[Any]]:
@@ -177,6 +210,7 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--rows", action="store_true", help="find rows that are not needed")
+    parser.add_argument("--memory", action="store_true", help="arguments in memory of the device")
     arguments = parser.parse_args()
     codes = {OperationType[name] for name in arguments.operations}
     chosen = [e for e in examples() if not codes or codes & e.operations][
@@ -189,7 +223,7 @@ def main() -> None:
         print(*(f"{name}: {row}" for row in rows), sep="\n")
         print(f"{name}: {len(rows)} rows are not needed")
     for name in () if arguments.rows else arguments.devices:
-        outcomes = in_children(chosen, name)
+        outcomes = in_children(chosen, name, arguments.memory)
         everything[name] = outcomes
         counts = Counter(item.what for item in outcomes)
         wrong += counts["wrong"]
@@ -233,7 +267,7 @@ def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
     return found
 
 
-def in_children(chosen: Sequence[Example], name: str) -> list[Outcome]:
+def in_children(chosen: Sequence[Example], name: str, by_memory: bool = False) -> list[Outcome]:
     """Outcomes of all; a child that dies or hangs gives its example one, and another takes over."""
     outcomes: list[Outcome] = []
     while len(outcomes) < len(chosen):
@@ -244,7 +278,7 @@ def in_children(chosen: Sequence[Example], name: str) -> list[Outcome]:
             with os.fdopen(write, "w") as pipe:
                 for example in chosen[len(outcomes) :]:
                     signal.alarm(MOST_S)
-                    print(json.dumps(outcome(example, name)), file=pipe, flush=True)
+                    print(json.dumps(outcome(example, name, by_memory)), file=pipe, flush=True)
                     _kept.clear()
             os._exit(0)
         os.close(write)
