@@ -60,9 +60,16 @@ def test_a_model(device):
     assert short.compute().status.name == "OUTPUT_INSUFFICIENT_SIZE"
 
 
-@pytest.mark.parametrize("device", [DEVICE, pytest.param(VULKAN, marks=needs_vulkan)])
 @pytest.mark.parametrize(
-    "check", [check_chain, check_unchanged, pytest.param(check_types, marks=pytest.mark.slow)]
+    ("check", "device"),
+    [
+        (check_chain, DEVICE),
+        (check_unchanged, DEVICE),
+        pytest.param(check_types, DEVICE, marks=pytest.mark.slow),
+        pytest.param(check_chain, VULKAN, marks=needs_vulkan),
+        pytest.param(check_unchanged, VULKAN, marks=[needs_vulkan, pytest.mark.slow]),
+        pytest.param(check_types, VULKAN, marks=[needs_vulkan, pytest.mark.slow]),
+    ],
 )
 def test_memory_of_the_device(check, device):
     check(vectors.device(device))

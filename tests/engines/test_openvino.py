@@ -65,6 +65,9 @@ def test_where_memory_lies(place, method, monkeypatch):
     class Core:
         available_devices = (place,)
 
+        def get_property(self, name, what):
+            return "of the test"
+
         def get_default_context(self, name):
             assert name == place
             return Context()

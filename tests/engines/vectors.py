@@ -109,12 +109,17 @@ def _compute_by_memory(
     of: Any, main: hal.Subgraph, prepared: Any, request: hal.Request, expected: Sequence[Any]
 ) -> None:
     """Compute with arguments in memory of the device, if it has any, twice, and compare bits."""
+    allocate = getattr(of, "allocate", None)
 
     def moved(argument: hal.RequestArgument, index: int) -> hal.RequestArgument:
         operand = main.operands[index]._replace(dimensions=argument.dimensions)
-        if argument.has_no_value or not hal.is_known(operand.type, operand.dimensions):
+        if (
+            allocate is None
+            or argument.has_no_value
+            or not hal.is_known(operand.type, operand.dimensions)
+        ):
             return argument
-        buffer = of.allocate(operand)
+        buffer = allocate(operand)
         if buffer is None:
             return argument
         buffer.copyFrom(argument.address, hal.byte_size(operand))
