@@ -202,6 +202,28 @@ def test_a_late_result_is_dropped():
     assert np.array_equal(bound.buffers[0].view(np.float32), X + X)
 
 
+def test_an_execution_after_a_deadline_that_it_missed():
+    """It is bound to the memory of the program again."""
+    is_late = []
+
+    def function(x):
+        if is_late:
+            engine.stopped.wait(60)
+        return [x + x]
+
+    engine, model = Engine(function), chain("ADD")
+    bound = Bound(prepared(engine, model), model, [X], room=8)
+    bound.compute()
+    is_late.append(True)
+    with pytest.raises(NnapiError):
+        bound.compute(time.monotonic_ns() + 10**7)
+    is_late.clear()
+    assert np.array_equal(bound.outputs()[0], X + X)
+    assert [each and each.address for each in engine.runs[-1].outputs] == [
+        bound.buffers[0].ctypes.data
+    ]
+
+
 def test_a_forked_child_does_not_wait_for_threads_of_its_parent():
     model = chain("ADD")
     made = prepared(Engine(doubled), model)

@@ -202,11 +202,6 @@ def test_quantized_constants_above_the_limit_of_a_file(refusals, monkeypatch):
     assert (result == 127).all()
 
 
-@pytest.mark.slow
-def test_constants_of_more_than_2_gb():
-    large.check_with_the_real_size(DEVICE)
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_vectors():
     """One in sixty, also in memory of the device; `make check-engines` computes all."""

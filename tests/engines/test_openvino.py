@@ -113,11 +113,6 @@ def test_constants_above_the_limit_of_a_file(monkeypatch, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.slow
-def test_constants_of_more_than_2_gb():
-    large.check_with_the_real_size(DEVICE)
-
-
 def test_vectors():
     """One in sixty, also in memory of the device; `make check-engines` computes all."""
     chosen = examples()[::60] if examples() else pytest.skip(WHY_SKIPPED)

@@ -78,6 +78,13 @@ def test_a_failure_falls_back(engine, monkeypatch, capfd):
     assert "failed on fake-cpu and runs again on nnapi-reference" in line
 
 
+@pytest.mark.parametrize("names", [[], ["openvino"], ["all"]])
+def test_some_engines_always_are_alone(names):
+    isolated = engine_devices.to_isolate(names)
+    assert "litert" in isolated
+    assert ("iree" in isolated) is (names == ["all"])
+
+
 def test_an_engine_that_nobody_knows(engine, monkeypatch, capfd):
     monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake,ghost")
     assert names() == ["fake-cpu", *OWN]

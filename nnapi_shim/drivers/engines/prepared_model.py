@@ -154,11 +154,11 @@ class EngineExecution:
             if run is not None:
                 run.compute()
         else:  # what comes too late must not be written to the program's memory
+            self._run = None
             run = self._prepare(direct=False)
             if run is not None:
                 kept = self._kept  # a run that comes too late still reads them
                 limited(what, lambda: _compute(run, kept), deadline_ns, run.stop)
-            self._run = None
         result = self._result if run is None else self._written(run)
         assert result is not None
         if self._measure:
