@@ -288,6 +288,34 @@ def test_many_dimensions(monkeypatch):
         prepared(model)
 
 
+def test_any_number_but_0_is_true():
+    b = Builder()
+    one, other = b.input((4,), T.TENSOR_BOOL8), b.input((4,), T.TENSOR_BOOL8)
+    result, inverse = b.temporary((4,), T.TENSOR_BOOL8), b.temporary((4,), T.TENSOR_BOOL8)
+    b.operation(O.LOGICAL_AND, [one, other], [result])
+    b.operation(O.LOGICAL_NOT, [one], [inverse])
+    model = b.model([one, other], [result, inverse])
+    inputs = [np.uint8([0, 1, 2, 255]), np.uint8([3, 2, 1, 0])]
+    outputs = Bound(prepared(model), model, inputs, room=4).outputs()
+    assert [each.tolist() for each in outputs] == [[0, 1, 1, 0], [1, 0, 0, 0]]
+
+
+def test_a_rank_that_is_not_known():
+    b = Builder()
+    x = b.input(())
+    (reason,) = device().getReasons(b.model([x], [b.binary("ADD", x, x, b.temporary(()))]))
+    assert "the rank of an operand is not known" in reason
+
+
+def test_no_rows():
+    """A newer LiteRT may compute them: then docs/engines.md can say so."""
+    model = chain("ADD", (0, 2))
+    bound = Bound(prepared(model), model, [np.ones((0, 2), np.float32)])
+    with pytest.raises(NnapiError, match="Dimensions must be positive") as caught:
+        bound.compute()
+    assert caught.value.code is ResultCode.OP_FAILED and "\n" not in caught.value.message
+
+
 def test_a_gpu_gets_what_is_likely_right():
     target = litert.Engine().targets()[0]._replace(name="litert-gpu")
     b = Builder()

@@ -5,8 +5,9 @@ process of their own (`PACKAGES`), where both disturb nobody.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from threading import Lock
@@ -25,7 +26,7 @@ from nnapi_shim.drivers.engines.litert_probe import DIMENSIONS, answer, probed, 
 from nnapi_shim.drivers.engines.quiet import quiet
 from nnapi_shim.errors import NnapiError, last_line, op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import Dimensions, PerformanceInfo, element_count
 
 _IN_A_PROCESS = PerformanceInfo(1.7, 1.7)
@@ -36,6 +37,7 @@ program or a calibration says so.
 _ACCELERATORS = {"GPU": DeviceType.GPU, "NPU": DeviceType.ACCELERATOR}
 
 _MOST_DIMENSIONS = 8
+_BOOLS = (OperandType.BOOL, OperandType.TENSOR_BOOL8)
 
 _HOST_MEMORY = 1
 """LiteRtTensorBufferType of memory that the program can read."""
@@ -82,6 +84,8 @@ class Engine:
             return "LiteRT does not write a result that it knows before a run"
         if any(tensor.rank > _MOST_DIMENSIONS for tensor in (*node.tensors, *node.outputs)):
             return f"LiteRT has tensors of at most {_MOST_DIMENSIONS} dimensions"
+        if any(_has_no_rank(tensor) for tensor in node.tensors):
+            return "the rank of an operand is not known, and LiteRT needs it"
         return why_declined(DECLINED, target.name, node)
 
     def compiled(
@@ -113,6 +117,10 @@ class Engine:
                     "engine.litert.model",
                 ) from None
         return Network(model, len(outputs))
+
+
+def _has_no_rank(tensor: Any) -> bool:
+    return tensor.value is None and not tensor.dimensions and tensor.type not in SCALARS
 
 
 def _why(error: RuntimeError, told: str, place: str = "") -> str:
@@ -166,6 +174,18 @@ class Network:
         return np.empty(detail["shape"], detail["dtype"])
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What LiteRT raises and writes in a run, as one error."""
+    with quiet() as told:
+        try:
+            yield
+        except RuntimeError as error:
+            raise op_failed(
+                f"LiteRT does not compute the model: {_why(error, told())}", "engine.litert.run"
+            ) from None
+
+
 class Run:
     """As engine.Run. Inputs are copied to memory of LiteRT; outputs are written to that of the
     program where it is aligned, and else copied.
@@ -178,7 +198,7 @@ class Run:
         self._inputs = inputs
         self._given = [_view(each) for each in inputs]
         self._wanted = [None if each is None else _view(each) for each in outputs]
-        with network.lock, quiet():
+        with network.lock, _refusals():
             network.resize(inputs)
             self._sources = network.model.create_input_buffers(0)
             self._results = network.model.create_output_buffers(0)
@@ -196,16 +216,13 @@ class Run:
         """As engine.Run."""
         network = self._network
         sources, results = self._capsules
-        with network.lock, quiet() as told:
+        with network.lock, _refusals():
             network.resize(self._inputs)
-            for capsule, view in zip(sources, self._given, strict=True):
+            for capsule, view, buffer in zip(sources, self._given, self._inputs, strict=True):
+                if buffer.type in _BOOLS:  # true is any number but 0, and for LiteRT 1
+                    view = (view != 0).view(np.uint8)
                 wrapper.WriteTensorBuffer(capsule, view, _BYTES)
-            try:
-                self._run(0, sources, results)
-            except RuntimeError as error:
-                raise op_failed(
-                    f"LiteRT does not compute the model: {_why(error, told())}", "engine.litert.run"
-                ) from None
+            self._run(0, sources, results)
             for at in self._copied:
                 self._copy(at)
 
