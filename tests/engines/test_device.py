@@ -10,7 +10,7 @@ import nnapi_shim
 from nnapi_shim import NnapiError, ResultCode
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.formats.graph import reading
-from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
+from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, OperandLifeTime, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.types import OutputShape, Request, RequestArgument
@@ -272,6 +272,20 @@ def test_constants_above_the_limit_of_a_file(is_large, monkeypatch):
         for call in (Engine(doubled).device().getReasons, lambda m: prepared(Engine(doubled), m)):
             with pytest.raises(NnapiError, match="more than 2 GB"):
                 call(model)
+
+
+def test_operands_that_do_not_fit_together_are_no_error_of_the_device():
+    """Weights of an auxiliary input that is omitted; an execution refuses them."""
+    b = Builder()
+    x, state = b.input((5, 1, 1)), b.constant(np.zeros((1, 3)), T.TENSOR_FLOAT32)
+    cell = [b.constant(np.zeros(shape), T.TENSOR_FLOAT32) for shape in ((3, 1), (3, 3), (3,))]
+    none = b.operand(T.TENSOR_FLOAT32, (0,), lifetime=OperandLifeTime.NO_VALUE)
+    scalars = [b.constant(0, T.INT32), *(b.constant(0, T.BOOL) for _ in range(2))]
+    outputs = [b.temporary((5, 1, 3)) for _ in range(2)]
+    inputs = [x, *cell, state, *cell, state, none, cell[0], cell[0], *scalars]
+    b.operation(O.BIDIRECTIONAL_SEQUENCE_RNN, inputs, outputs)
+    (reason,) = Engine(doubled).device().getReasons(b.model([x], outputs))
+    assert "one is omitted that another one needs" in reason
 
 
 def test_measured_time():

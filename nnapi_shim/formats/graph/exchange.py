@@ -40,6 +40,8 @@ def _reason(builder: ExportBuilder, node: Node, declined: Declined) -> str:
         ValueError,
     ) as error:  # dimensions with which every computation fails
         return f"its operands do not fit together ({error})"
+    except AttributeError:  # of None, and every computation fails, too
+        return "its operands do not fit together: one is omitted that another one needs"
     refused = builder.refusals[before:]
     prefix = f"operation {node.number} {node.kind}: "
     return "; ".join(text.removeprefix(prefix) for text in refused) or _declined(node, declined)
