@@ -5,30 +5,29 @@ What both give is as near to LiteRT as the README of the models asks, and where 
 gave a whole quantized model to Android's reference, exactly as far from it as that.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import pytest
 
-from nnapi_shim import Compilation
 from nnapi_shim.tools.explain import explain
 from tests.conformance.flatten import FLOAT32_TOLERANCE
-from tests.trained_models.manifest import (
-    WHY_SKIPPED,
-    Array,
-    Trained,
-    android,
-    entries,
-    key_points,
-    trained,
+from tests.trained_models.distance import (
+    FLOAT_TOLERANCE,
+    FLOATS,
+    MODELS,
+    Outputs,
+    largest,
+    optimised,
+    outputs_on,
+    require_near,
 )
+from tests.trained_models.manifest import WHY_SKIPPED, android, entries, trained
 
 pytestmark = pytest.mark.skipif(not entries(), reason=WHY_SKIPPED)
 
 DEVICES = ("nnapi-cpu", "nnapi-reference")
-MODELS = list(entries())
-FLOATS = [name for name in MODELS if name.endswith("_float")]
 QUANTIZED = [name for name in MODELS if name not in FLOATS]
 WHOLE = [
     name
@@ -37,38 +36,12 @@ WHOLE = [
 ]
 """Those that the delegate gave to Android's reference in one piece."""
 STATEFUL = {"mnist_lstm_float", "keras_lstm_mnist_ptq"}
-FLOAT_TOLERANCE = 1e-4
-"""Absolute and relative, to LiteRT."""
-Outputs = list[Array]
-"""Of one case."""
 
 
 @cache
 def computed(name: str, device: str) -> tuple[Outputs, ...]:
     """The outputs of a model for each of its cases."""
-    model = trained(name)
-    results = []
-    with Compilation(model.model, device) as compiled:
-        for case in model.cases:
-            compiled.reset()
-            results.append(compiled.run(*case.inputs))
-    return tuple(list(r) if isinstance(r, tuple) else [r] for r in results)
-
-
-def largest(some: Sequence[Outputs], others: Sequence[Outputs]) -> list[float]:
-    """Per output, the largest difference in any case."""
-    return [
-        max(float(np.abs(a.astype(np.float64) - b).max()) for a, b in zip(*columns, strict=True))
-        for columns in zip(zip(*some, strict=True), zip(*others, strict=True), strict=True)
-    ]
-
-
-def optimised(model: Trained) -> list[Outputs]:
-    return [case.optimised for case in model.cases]
-
-
-def top_classes(outputs: Sequence[Outputs]) -> list[int]:
-    return [int(np.argmax(case[0])) for case in outputs]
+    return outputs_on(trained(name), device)
 
 
 def test_what_is_carried() -> None:
@@ -95,32 +68,7 @@ def test_devices_agree(name: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", MODELS)
 def test_distance_to_litert(name: str, device: str) -> None:
-    model, outputs = trained(name), computed(name, device)
-    if name == "movenet_lightning_ptq":
-        points = outputs[0][0].reshape(-1, 3)[:, :2]
-        np.testing.assert_allclose(points, key_points(), 0, 0.05)
-    elif name == "ssd_mobilenet_v1_coco_quant":
-        # Its optimised kernels give some detections in another order.
-        for arguments, case in zip(outputs, model.cases, strict=True):
-            boxes, classes, scores, number = case.reference
-            np.testing.assert_allclose(arguments[0], boxes, 0, 0.02)
-            np.testing.assert_array_equal(arguments[1], classes)
-            np.testing.assert_allclose(arguments[2], scores, 0, 0.02)
-            np.testing.assert_array_equal(arguments[3], number)
-    elif name in FLOATS:
-        for arguments, case in zip(outputs, model.cases, strict=True):
-            for ours, theirs in zip(arguments, case.optimised, strict=True):
-                np.testing.assert_allclose(ours, theirs, FLOAT_TOLERANCE, FLOAT_TOLERANCE)
-        _check_classes(model, outputs)
-    else:
-        for result, bound in zip(largest(outputs, optimised(model)), model.bounds, strict=True):
-            assert result <= max(1, bound) + 1
-        _check_classes(model, outputs)
-
-
-def _check_classes(model: Trained, outputs: Sequence[Outputs]) -> None:
-    if "top1" in model.entry:
-        assert top_classes(outputs) == model.entry["top1"]
+    require_near(trained(name), computed(name, device))
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -94,7 +94,7 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
     Declined(
-        ("PAD", "PAD_V2"),
+        ("PAD",),
         lambda node: _is_quantized(node) and not isinstance(node.named.get("paddings"), tuple),
         "with quantized tensors and paddings that are no constant",
         "the model does not compile",
