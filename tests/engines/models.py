@@ -3,7 +3,9 @@
     python -m tests.engines.models DEVICE ... [--models NAME ...]
 
 prints for each model the partitions, how many operations each device has, the largest difference to
-LiteRT, and whether this is as near as the folder of the models asks.
+LiteRT, and whether this is as near as the folder of the models asks. Engines round quantized
+results in another way, a step at most for each operation, which networks amplify: those that are
+farther apart, but give the same classes, are named and are no failure.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 FALLBACK = "nnapi-reference"
 """Its figures are the worst, so that the engine gets all that it takes."""
@@ -21,25 +24,46 @@ def on(device: str, name: str) -> tuple[bool, str]:
     """Whether a model is right on a device, and a line about it."""
     from nnapi_shim import NnapiError
     from nnapi_shim.tools.explain import explain
-    from tests.trained_models.distance import largest, optimised, outputs_on, require_near
+    from tests.trained_models.distance import largest, optimised, outputs_on
     from tests.trained_models.manifest import trained
 
     model, devices = trained(name), [device, FALLBACK]
     explained = explain(model.model, devices)
     counts = Counter(operation.device for operation in explained.operations)
+    placed = ", ".join(f"{count} on {where}" for where, count in counts.most_common())
+    where = f"{len(explained.steps)} partitions ({placed})"
     began = time.monotonic()
     try:
         outputs = outputs_on(model, devices)
-        told = f"difference {max(largest(outputs, optimised(model))):g}"
+    except NnapiError as error:
+        return False, f"{device} {name}: WRONG, {where}, {error}"
+    apart = max(largest(outputs, optimised(model)))
+    verdict = judged(model, outputs)
+    seconds = time.monotonic() - began
+    line = f"{device} {name}: {verdict}, {where}, difference {apart:g}, {seconds:.1f} s"
+    return not verdict.startswith("WRONG"), line
+
+
+def judged(model: Any, outputs: Sequence[Any]) -> str:
+    """What becomes of outputs, in words."""
+    from tests.trained_models.distance import SSD, require_classes, require_near
+
+    try:
         require_near(model, outputs)
-        is_right = True
-    except (AssertionError, NnapiError) as error:
-        is_right, told = False, " ".join(str(error).split())[:200]
-    placed = ", ".join(f"{count} on {where}" for where, count in counts.most_common())
-    return is_right, (
-        f"{device} {name}: {'right' if is_right else 'WRONG'}, {len(explained.steps)} partitions "
-        f"({placed}), {told}, {time.monotonic() - began:.1f} s"
-    )
+        return "right"
+    except AssertionError as error:
+        why = " ".join(str(error).split())[:80]
+    if model.name == SSD:
+        has_same = all(
+            sorted(ours[1].ravel()) == sorted(case.reference[1].ravel())
+            for ours, case in zip(outputs, model.cases, strict=True)
+        )
+        return "same classes in another order" if has_same else f"WRONG ({why})"
+    try:
+        require_classes(model, outputs)
+    except AssertionError:
+        return "WRONG classes"
+    return "same classes, but farther apart" if "top1" in model.entry else f"WRONG ({why})"
 
 
 def main(arguments: Sequence[str]) -> int:

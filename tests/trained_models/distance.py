@@ -11,6 +11,7 @@ MODELS = list(entries())
 FLOATS = [name for name in MODELS if name.endswith("_float")]
 FLOAT_TOLERANCE = 1e-4
 """Absolute and relative, to LiteRT."""
+SSD = "ssd_mobilenet_v1_coco_quant"
 Outputs = list[Array]
 """Of one case."""
 
@@ -43,7 +44,7 @@ def require_near(model: Trained, outputs: Sequence[Outputs]) -> None:
     if model.name == "movenet_lightning_ptq":
         points = outputs[0][0].reshape(-1, 3)[:, :2]
         np.testing.assert_allclose(points, key_points(), 0, 0.05)
-    elif model.name == "ssd_mobilenet_v1_coco_quant":
+    elif model.name == SSD:
         # Its optimised kernels give some detections in another order.
         for arguments, case in zip(outputs, model.cases, strict=True):
             boxes, classes, scores, number = case.reference
@@ -55,13 +56,14 @@ def require_near(model: Trained, outputs: Sequence[Outputs]) -> None:
         for arguments, case in zip(outputs, model.cases, strict=True):
             for ours, theirs in zip(arguments, case.optimised, strict=True):
                 np.testing.assert_allclose(ours, theirs, FLOAT_TOLERANCE, FLOAT_TOLERANCE)
-        _require_classes(model, outputs)
+        require_classes(model, outputs)
     else:
         for result, bound in zip(largest(outputs, optimised(model)), model.bounds, strict=True):
             assert result <= max(1, bound) + 1, f"{result:g} steps apart, bound {bound:g}"
-        _require_classes(model, outputs)
+        require_classes(model, outputs)
 
 
-def _require_classes(model: Trained, outputs: Sequence[Outputs]) -> None:
+def require_classes(model: Trained, outputs: Sequence[Outputs]) -> None:
+    """Raise AssertionError if the top class of a case is another one."""
     if "top1" in model.entry:
         assert [int(np.argmax(case[0])) for case in outputs] == model.entry["top1"]

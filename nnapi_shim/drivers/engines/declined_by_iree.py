@@ -65,10 +65,10 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
     Declined(
-        ("AXIS_ALIGNED_BBOX_TRANSFORM",),
+        ("AXIS_ALIGNED_BBOX_TRANSFORM", "QUANTIZED_LSTM"),
         _is_quantized,
         "with quantized tensors",
-        "the compiler has no 16-bit boxes",
+        "the compiler does not cast to 16-bit integers",
         _SEEN,
     ),
     Declined(
