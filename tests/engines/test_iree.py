@@ -257,6 +257,40 @@ def test_what_no_vector_was_computed_of():
         assert reason == "not tried with this engine (seen in 3.13.0)"
 
 
+def depthwise(channels, multiplier):
+    """A model of a 3 x 3 filter of ones on an image of 8 x 8."""
+    b = Builder()
+    x = b.input((1, 8, 8, channels))
+    depth = channels * multiplier
+    filter = b.constant(np.ones((1, 3, 3, depth)), T.TENSOR_FLOAT32)
+    bias = b.constant(np.zeros(depth), T.TENSOR_FLOAT32)
+    numbers = [b.constant(value, T.INT32) for value in (2, 1, 1, multiplier, 0)]
+    out = b.temporary((1, 6, 6, depth))
+    b.operation(O.DEPTHWISE_CONV_2D, [x, filter, bias, *numbers], [out])
+    return b.model([x], [out])
+
+
+def is_right_by_vulkan(channels, multiplier):
+    """Whether ones become nines."""
+    model = depthwise(channels, multiplier)
+    made = prepared(model, device=VULKAN)
+    ones = np.ones((1, 8, 8, channels), np.float32)
+    (result,) = Bound(made, model, [ones], room=144 * channels * multiplier).outputs()
+    return bool((result == 9).all())
+
+
+@needs_vulkan
+def test_depthwise_sums_by_vulkan():
+    """A newer IREE may get them right: then the row can go."""
+    for channels, multiplier in ((64, 1), (128, 1), (8, 2)):
+        assert vectors.device(VULKAN).getReasons(depthwise(channels, multiplier)) == [""]
+        assert is_right_by_vulkan(channels, multiplier)
+    for channels in (8, 48, 96):
+        (reason,) = vectors.device(VULKAN).getReasons(depthwise(channels, 1))
+        assert reason == "the sums are wrong (seen in 3.13.0)"
+    assert not is_right_by_vulkan(8, 1)
+
+
 def transposed(head, tail):
     """The reason why a TRANSPOSE_CONV_2D whose result is cropped so is declined, or ""."""
     b = Builder()

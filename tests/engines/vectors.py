@@ -254,7 +254,7 @@ def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
     module = sys.modules[f"nnapi_shim.drivers.engines.{engine}"]
     rows = module.DECLINED
     found = []
-    for row in [each for each in rows if name.startswith(each.devices)]:
+    for row in [each for each in rows if each.in_vectors and name.startswith(each.devices)]:
         operations = {OperationType[kind] for kind in row.operations}
         concerned = [
             example

@@ -22,7 +22,8 @@ class Declined(NamedTuple):
 
     applies: whether a node (formats/graph/tensor.py) is such a use. when: the same in words, as
     "with float16 tensors"; "" for all uses. devices: how the names of the devices begin that get it
-    wrong; "" for all of the engine.
+    wrong; "" for all of the engine. in_vectors: whether a conformance vector shows it; else a test
+    of the engine does.
     """
 
     operations: tuple[str, ...]
@@ -31,6 +32,7 @@ class Declined(NamedTuple):
     why: str
     seen: str
     devices: str | tuple[str, ...] = ""
+    in_vectors: bool = True
 
 
 def why_declined(rows: Sequence[Declined], device: str, node: Any) -> str:

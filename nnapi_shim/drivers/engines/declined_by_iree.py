@@ -18,6 +18,10 @@ def _is_cropped_unevenly(node: Any) -> bool:
     return any(span.head != max(span.tail, 0) for span in transpose_spans(node))
 
 
+def _has_odd_channels(node: Any) -> bool:
+    return bool(node.depth_multiplier == 1 and node.filter.dimensions[3] % 64)
+
+
 ON_VULKAN = (
     "ADD",
     "AVERAGE_POOL_2D",
@@ -107,6 +111,15 @@ DECLINED: tuple[Declined, ...] = (
         "not tried with this engine",
         _SEEN,
         _GPUS,
+    ),
+    Declined(
+        ("DEPTHWISE_CONV_2D",),
+        _has_odd_channels,
+        "with depth_multiplier 1 and a number of channels that 64 does not divide",
+        "the sums are wrong",
+        _SEEN,
+        _GPUS,
+        in_vectors=False,
     ),
     Declined(
         ON_VULKAN,
