@@ -177,10 +177,10 @@ lint: library $(VENV)/ready-test ## format, style and types
 	$(VENV)/bin/mypy
 
 # The peers and engines have an environment of their own. They are not pinned by hashes: what is shipped is not made with them.
-$(VENV)-bench/ready: pyproject.toml requirements/build.txt
+$(VENV)-bench/ready: pyproject.toml requirements/test.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip $(PINNED) requirements/build.txt
-	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench,test]'
+	$(VENV)-bench/bin/python -m pip $(PINNED) requirements/test.txt
+	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 
 bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PARTS="python start" chooses

@@ -348,6 +348,7 @@ print([name for name in ("numba", "litert") if name in Path("/proc/self/maps").r
 """
 
 
+@pytest.mark.own_process
 def test_a_program():
     """It does not load LiteRT, and its stderr has nothing but lines of this library, once."""
     run = subprocess.run(
