@@ -12,6 +12,15 @@ from nnapi_shim.operations.convolution import transpose_spans
 _SEEN = "3.13.0"
 _GPUS = ("iree-vulkan", "iree-cuda", "iree-hip")
 _is_quantized = has_type(*QUANTIZED)
+_REDUCTIONS = (
+    "MEAN",
+    "REDUCE_ALL",
+    "REDUCE_ANY",
+    "REDUCE_MAX",
+    "REDUCE_MIN",
+    "REDUCE_PROD",
+    "REDUCE_SUM",
+)
 
 
 def _is_cropped_unevenly(node: Any) -> bool:
@@ -90,8 +99,7 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
     Declined(
-        ("MEAN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")
-        + ("REDUCE_SUM",),
+        _REDUCTIONS,
         lambda node: not isinstance(node.named.get("axes"), tuple),
         "with axes that are no constant",
         "the model does not compile",
