@@ -125,6 +125,20 @@ def test_a_machine_without_vulkan(monkeypatch, capfd):
     assert "there is no device of Vulkan: Error creating driver: UNAVAILABLE; no lib" in line
 
 
+def test_a_driver_that_is_there_and_fails(monkeypatch, capfd):
+    """A missing library of CUDA is nothing to tell of; a broken driver is."""
+
+    def refuse(name):
+        raise RuntimeError("INTERNAL; broken" if name == "cuda" else "UNAVAILABLE; no library")
+
+    monkeypatch.setattr(log, "_noted", {})
+    monkeypatch.setattr(iree.runtime, "get_driver", refuse)
+    assert [target.name for target in iree.Engine().targets()] == ["iree-cpu"]
+    vulkan, cuda = capfd.readouterr().err.splitlines()
+    assert "there is no device of Vulkan: UNAVAILABLE; no library" in vulkan
+    assert "there is no device of CUDA: INTERNAL; broken" in cuda
+
+
 def test_a_compiled_model_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     folder = tmp_path / "cache"

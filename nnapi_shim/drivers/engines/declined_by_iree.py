@@ -6,11 +6,12 @@ Compiling takes seconds, so an operation is taken only when its vectors have bee
 from typing import Any
 
 from nnapi_shim.drivers.engines.declined import HALVES, QUANTIZED, Declined, always, has_type
+from nnapi_shim.drivers.engines.iree_targets import GPUS
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.convolution import transpose_spans
 
 _SEEN = "3.13.0"
-_GPUS = ("iree-vulkan", "iree-cuda", "iree-hip")
+_GPUS = tuple(f"iree-{driver}" for driver in GPUS)
 _is_quantized = has_type(*QUANTIZED)
 _REDUCTIONS = (
     "MEAN",
@@ -27,7 +28,7 @@ def _is_cropped_unevenly(node: Any) -> bool:
     return any(span.head != max(span.tail, 0) for span in transpose_spans(node))
 
 
-def _has_odd_channels(node: Any) -> bool:
+def _leaves_channels_over(node: Any) -> bool:
     return bool(node.depth_multiplier == 1 and node.filter.dimensions[3] % 64)
 
 
@@ -122,7 +123,7 @@ DECLINED: tuple[Declined, ...] = (
     ),
     Declined(
         ("DEPTHWISE_CONV_2D",),
-        _has_odd_channels,
+        _leaves_channels_over,
         "with depth_multiplier 1 and a number of channels that 64 does not divide",
         "the sums are wrong",
         _SEEN,

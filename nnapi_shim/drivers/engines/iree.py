@@ -57,9 +57,11 @@ class Engine:
             driver = runtime.get_driver(name)
             found = driver.query_available_devices()
         except RuntimeError as error:
-            if name == VULKAN:  # the others belong to one maker each
-                why = last_line(error).strip()
-                log.warning_once(name, f"iree: there is no device of Vulkan: {why}")
+            why = last_line(error).strip()
+            # the others belong to one maker each, and most machines lack their libraries
+            if name == VULKAN or "UNAVAILABLE" not in str(error):
+                what = "Vulkan" if name == VULKAN else name.upper()
+                log.warning_once(name, f"iree: there is no device of {what}: {why}")
             return
         for number, each in enumerate(found):
             info = driver.dump_device_info(each["device_id"])
