@@ -35,7 +35,7 @@ def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
 
 def expressed_graph(graph: ExportGraph) -> tuple[ExportGraph, list[Emitted]]:
     """A graph and the ONNX nodes that express it."""
-    from nnapi_shim.formats.onnx.exporting.folding import folded
+    from nnapi_shim.formats.onnx.exporting.transpositions import sunk
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 
     builder = OnnxBuilder()
@@ -47,4 +47,4 @@ def expressed_graph(graph: ExportGraph) -> tuple[ExportGraph, list[Emitted]]:
                 f"output {t.name} has no known rank, which ONNX requires",
                 "export.onnx.unknown-rank",
             )
-    return graph, folded(builder.emitted, graph.outputs)
+    return graph, sunk(builder.emitted, graph.outputs)
