@@ -41,6 +41,31 @@ def test_a_model(preference, priority):
         assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
 
 
+def test_unknown_dimensions_that_come_again(monkeypatch):
+    """From the second time on they are those of a model of their own."""
+    from nnapi_shim.drivers.engines import openvino as engine_of
+
+    asked = []
+    settled = engine_of.OpenNetwork.settled
+    monkeypatch.setattr(
+        engine_of.OpenNetwork, "settled", lambda own, x: asked.append(x[0]) or settled(own, x)
+    )
+    b = Builder()
+    x, out = b.input((0, 3)), b.temporary((0, 3))
+    b.operation(O.SOFTMAX, [x, b.constant(1.0, T.FLOAT32)], [out])
+    model = b.model([x], [out])
+    ready = prepared(model)
+    for rows in (2, 5, 2, 5):
+        given = np.arange(3 * rows, dtype=np.float32).reshape(rows, 3)
+        bound = Bound(ready, model, [given], room=given.nbytes)
+        powers = np.exp(given - given.max(1, keepdims=True))
+        for _ in range(2):
+            np.testing.assert_allclose(
+                bound.outputs()[0], powers / powers.sum(1, keepdims=True), rtol=1e-6
+            )
+    assert asked == [(2, 3), (5, 3)]
+
+
 @pytest.mark.parametrize("check", [check_chain, check_unchanged, check_types])
 def test_memory_of_the_device(check):
     check(vectors.device(DEVICE))

@@ -91,6 +91,15 @@ class Network(Protocol):
         """A run on these arguments; the engine keeps an output without a buffer in its memory."""
 
 
+class OpenNetwork(Network, Protocol):
+    """A network with unknown dimensions, which one of known dimensions computes sooner; others lack
+    the method.
+    """
+
+    def settled(self, inputs: Sequence[Dimensions]) -> Network:
+        """Compile the same model for these dimensions of its inputs, all of which are known."""
+
+
 class Engine(Protocol):
     """An engine; the classes of its module are made after its package has been imported.
 

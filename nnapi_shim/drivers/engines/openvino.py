@@ -1,6 +1,6 @@
 """OpenVINO: a device for each processor, GPU and NPU that it finds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -111,7 +111,10 @@ class Engine:
         hints = {name: value for name, value in hints.items() if name in known}
         if target.type is DeviceType.CPU:
             hints[_INTEGERS] = False
-        return Network(self._core.compile_model(model, target.place, hints))
+        compiled = self._core.compile_model(model, target.place, hints)
+        if not any(each.partial_shape.is_dynamic for each in model.inputs):
+            return Network(compiled)
+        return OpenNetwork(compiled, model, partial(self._compiled, target, wishes=wishes))
 
     def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
         """As engine.AllocatingEngine: in the memory of a GPU, in that of the process which an NPU
@@ -162,6 +165,20 @@ class Network:
         return Run(request)
 
 
+class OpenNetwork(Network):
+    """As engine.OpenNetwork: at each run OpenVINO works out the dimensions of each operation."""
+
+    def __init__(self, compiled: Any, model: Any, compile: Callable[[Any], Network]) -> None:
+        super().__init__(compiled)
+        self._model, self._compile = model, compile
+
+    def settled(self, inputs: Sequence[Dimensions]) -> Network:
+        """As engine.OpenNetwork; the constants are shared."""
+        model = self._model.clone()
+        model.reshape({number: list(each) for number, each in enumerate(inputs)})
+        return self._compile(model)
+
+
 def _dtype(type: OperandType) -> Any:
     is_bool = type in (OperandType.BOOL, OperandType.TENSOR_BOOL8)
     return np.dtype(np.bool_ if is_bool else STRUCT_CODES[type])
@@ -185,9 +202,8 @@ class Run:
 
     def __init__(self, request: Any) -> None:
         self._request = request
-        self._infer = partial(
-            request.infer, share_inputs=True, share_outputs=True, decode_strings=False
-        )
+        infer: Any = super(openvino.InferRequest, request)  # its own one looks at inputs
+        self._infer = partial(infer.infer, {}, share_outputs=True, decode_strings=False)
 
     def compute(self) -> None:
         """As engine.Run."""

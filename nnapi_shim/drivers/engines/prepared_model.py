@@ -1,6 +1,6 @@
 """IPreparedModel and IExecution of the devices of engines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -12,7 +12,8 @@ from nnapi_shim.drivers.engines.engine import Buffer, Engine, Network, Run, Targ
 from nnapi_shim.drivers.engines.limited import end_of, limited, require_time
 from nnapi_shim.drivers.engines.rules import Resolved, computed, resolved
 from nnapi_shim.drivers.time_limit import time_limit_ns
-from nnapi_shim.errors import op_failed
+from nnapi_shim.drivers.versioned.answer import guarded
+from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -21,6 +22,12 @@ from nnapi_shim.settings import DRIVER_TIMEOUT
 
 _MOST_SHAPES = 64
 """How many combinations of dimensions a model keeps resolved."""
+
+_MOST_SETTLED = 4
+"""For how many of them a model is compiled once more, if it has unknown dimensions."""
+
+_Key = tuple[tuple[int, ...], tuple[hal.Dimensions, ...]]
+"""The positions of omitted inputs, and the dimensions of the others."""
 
 
 class EnginePreparedModel:
@@ -47,18 +54,19 @@ class EnginePreparedModel:
         self._generation = process.generation[0]
         self._lock = process.lock()
         self._networks: dict[tuple[int, ...], Network] = {}
+        self._settled: dict[_Key, Network | None] = {}
+        """Networks for dimensions that came twice; None after the first time."""
         self._shapes: dict[Any, list[Resolved]] = {}
         require_time(deadline_ns, f"{self.name} compiles the model")
         self._networks[()] = self._in_time(model, deadline_ns)
 
     def _in_time(self, model: hal.Model, deadline_ns: int | None) -> Network:
         wishes = self._wishes._replace(end_ns=end_of(deadline_ns, time_limit_ns()))
-        return limited(
-            f"{self.name} compiles the model",
-            lambda: self._compiled(model, wishes),
-            deadline_ns,
-            setting=DRIVER_TIMEOUT,
-        )
+        return self._limited(lambda: self._compiled(model, wishes), deadline_ns)
+
+    def _limited(self, compile: Callable[[], Network], deadline_ns: int | None) -> Network:
+        what = f"{self.name} compiles the model"
+        return limited(what, compile, deadline_ns, setting=DRIVER_TIMEOUT)
 
     def _compiled(self, model: hal.Model, wishes: Wishes) -> Network:
         exchange = savers.exchange(self._engine.format)
@@ -70,13 +78,32 @@ class EnginePreparedModel:
             return network
         return self._engine.compiled(self._target, content, inputs, outputs, wishes)
 
-    def network(self, omitted: tuple[int, ...], model: hal.Model) -> Network:
-        """The network without the inputs at these positions; `model` lacks them, too."""
+    def network(self, key: _Key, model: hal.Model, counts: bool) -> tuple[Network, bool]:
+        """The network for inputs, and whether the next one for them is the same; `model` lacks the
+        omitted ones, too. counts: whether this is a run that is not short of time.
+        """
+        omitted, inputs = key
         with self._lock:
             network = self._networks.get(omitted)
             if network is None:
                 network = self._networks[omitted] = self._in_time(model, None)
-            return network
+            settle = getattr(network, "settled", None)
+            if settle is None or not (counts or self._settled.get(key)):
+                return network, True
+            if key not in self._settled:
+                if len(self._settled) == _MOST_SETTLED:
+                    return network, True
+                self._settled[key] = None
+                return network, False
+            found = self._settled[key]
+            if found is None:
+                what = f"{self.name} for known dimensions"
+                try:
+                    found = guarded(what, lambda: self._limited(lambda: settle(inputs), None))
+                except NnapiError:  # the open network computes the same
+                    found = network
+                self._settled[key] = found
+            return found, True
 
     def shapes(
         self, model: hal.Model, omitted: tuple[int, ...], request: hal.Request
@@ -179,20 +206,19 @@ class EngineExecution:
         if self._result is not None and self._result.status is not ErrorStatus.NONE:
             return None
         kept: list[Any] = []
+        given = [item for item in request.inputs if not item.has_no_value]
         inputs = [
             _buffer(model.main.operands[index].type, argument, direct, kept)
-            for index, argument in zip(
-                model.main.input_indexes,
-                [item for item in request.inputs if not item.has_no_value],
-                strict=True,
-            )
+            for index, argument in zip(model.main.input_indexes, given, strict=True)
         ]
         self._bound = [
             self._output_buffer(at) if direct else None for at in range(len(request.outputs))
         ]
-        run = prepared.network(omitted, model).bound(inputs, self._bound)
+        key = omitted, tuple(item.dimensions for item in given)
+        network, is_settled = prepared.network(key, model, direct)
+        run = network.bound(inputs, self._bound)
         self._kept = kept
-        if direct and not kept:
+        if direct and is_settled and not kept:
             self._run = run
         return run
 

@@ -248,6 +248,9 @@ class IsolatedExecution:
         """The last result, which the process may refer to."""
         self._after: Sequence[Any] = ()
         self._doing = f"{prepared.name} computed"
+        self._again = b""
+        """The message that computes it once more."""
+        self._exchange, self._limit_ns = self._process.exchange, prepared.limit_ns
         try:
             self._arguments = Arguments(request, prepared.outputs, self._process.blocks)
         except OSError as error:
@@ -270,10 +273,10 @@ class IsolatedExecution:
             if self._result is None:
                 self._told(self._first(deadline_ns))
             else:
-                content = messages.AGAIN.pack(messages.COMPUTE, self._number, deadline_ns or 0)
-                answer = self._process.exchange(
-                    self._doing, content, (), deadline_ns, self._prepared.limit_ns
-                )
+                content = self._again
+                if deadline_ns is not None:
+                    content = messages.AGAIN.pack(messages.COMPUTE, self._number, deadline_ns)
+                answer = self._exchange(self._doing, content, (), deadline_ns, self._limit_ns)
                 if answer != messages.SAME:
                     self._told(self._process.result_of(answer))
         except NnapiError:
@@ -291,6 +294,7 @@ class IsolatedExecution:
     def _first(self, deadline_ns: int | None) -> Any:
         """Bind it, compute, and return the answer."""
         self._number = self._number or next(_numbers)
+        self._again = messages.AGAIN.pack(messages.COMPUTE, self._number, 0)
         arguments = self._arguments
         return self._process.call(
             self._doing,

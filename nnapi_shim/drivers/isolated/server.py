@@ -21,6 +21,8 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, Pages
 
+_NO_SIGNAL = socket.MSG_NOSIGNAL
+
 
 def serve(control: int) -> None:
     """Take lanes, and what is needed no more, from the program until it closes the socket."""
@@ -44,6 +46,13 @@ class _Bound:
         self.execution = execution
         self.pages = pages
         self.told: hal.ExecutionResult | None = None
+
+    def tell(self, result: hal.ExecutionResult) -> bytes:
+        """The answer that has a result."""
+        if result == self.told:
+            return messages.SAME
+        self.told = result
+        return messages.JSON + json.dumps({"result": told_result(result)}).encode()
 
 
 class _MappedPool(hal.Pool):
@@ -78,13 +87,18 @@ class Server:
 
     def serve_lane(self, lane: socket.socket) -> None:
         """Answer calls until the program closes the lane."""
+        receive, send = lane.recv, lane.send
         with lane:
             while True:
                 try:
-                    content = lane.recv(messages.PACKET_BYTES)
+                    content = receive(messages.PACKET_BYTES)
                     if not content:
                         return
-                    messages.send(lane, self._answer(content, lane))
+                    answer = self._answer(content, lane)
+                    if answer is messages.SAME:
+                        send(answer, _NO_SIGNAL)
+                    else:
+                        messages.send(lane, answer)
                 except OSError:  # the program has closed it, and does not wait for the answer
                     return
 
@@ -97,7 +111,9 @@ class Server:
         try:
             if content[:1] == messages.COMPUTE:
                 _, number, deadline_ns = messages.AGAIN.unpack(content)
-                return self._run(self._executions[number], deadline_ns or None)
+                bound = self._executions[number]
+                computed = bound.execution.compute(deadline_ns or None)
+                return messages.SAME if computed is bound.told else bound.tell(computed)
             result = self._called(messages.completed(content, lane))
         except NnapiError as error:
             result = {"error": told(error)}
@@ -200,7 +216,7 @@ class Server:
         prepared = self._models[model]
         execution = prepared.createReusableExecution(bound, measure, loop_timeout_ns)
         made = self._executions[number] = _Bound(execution, pages)
-        return self._run(made, deadline_ns)
+        return made.tell(execution.compute(deadline_ns))
 
     def _argument(
         self,
@@ -215,13 +231,6 @@ class Server:
             return hal.RequestArgument(0, length, dimensions, has_no_value)
         pages.append(self._memory[number])
         return hal.RequestArgument(pages[-1].address + offset, length, dimensions, has_no_value)
-
-    def _run(self, bound: _Bound, deadline_ns: int | None) -> bytes:
-        result = bound.execution.compute(deadline_ns)
-        if result is bound.told or result == bound.told:
-            return messages.SAME
-        bound.told = result
-        return messages.JSON + json.dumps({"result": told_result(result)}).encode()
 
 
 def _model(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
+import onnxruntime
 
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor, constant

@@ -35,8 +35,8 @@ def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
 
 def expressed_graph(graph: ExportGraph) -> tuple[ExportGraph, list[Emitted]]:
     """A graph and the ONNX nodes that express it."""
-    from nnapi_shim.formats.onnx.exporting.transpositions import sunk
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
+    from nnapi_shim.formats.onnx.exporting.transpositions import sunk
 
     builder = OnnxBuilder()
     builder.run(graph)
