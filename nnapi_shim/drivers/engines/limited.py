@@ -5,6 +5,7 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import TypeVar
 
+from nnapi_shim import log
 from nnapi_shim.drivers.time_limit import time_limit_ns
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
@@ -88,3 +89,12 @@ def limited(
     if errors:
         raise errors[0]
     return results[0]
+
+
+def attempted(work: Callable[[], T]) -> T | None:
+    """The result of `work` that is not needed; None if it fails: engines raise what they like."""
+    try:
+        return work()
+    except Exception as error:
+        log.trace(error)
+        return None

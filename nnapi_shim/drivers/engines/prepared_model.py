@@ -9,11 +9,10 @@ import numpy as np
 from nnapi_shim import address, process, savers
 from nnapi_shim.drivers.engines.device_buffer import DeviceBuffer, require_generation
 from nnapi_shim.drivers.engines.engine import Buffer, Engine, Network, Run, Target, Wishes
-from nnapi_shim.drivers.engines.limited import end_of, limited, require_time
+from nnapi_shim.drivers.engines.limited import attempted, end_of, limited, require_time
 from nnapi_shim.drivers.engines.rules import Resolved, computed, resolved
 from nnapi_shim.drivers.time_limit import time_limit_ns
-from nnapi_shim.drivers.versioned.answer import guarded
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -97,11 +96,8 @@ class EnginePreparedModel:
                 return network, False
             found = self._settled[key]
             if found is None:
-                what = f"{self.name} for known dimensions"
-                try:
-                    found = guarded(what, lambda: self._limited(lambda: settle(inputs), None))
-                except NnapiError:  # the open network computes the same
-                    found = network
+                # without it, the open network computes the same
+                found = attempted(lambda: self._limited(lambda: settle(inputs), None)) or network
                 self._settled[key] = found
             return found, True
 
