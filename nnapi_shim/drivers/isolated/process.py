@@ -8,13 +8,13 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from struct import pack
 from time import monotonic, monotonic_ns, sleep
 from weakref import WeakSet, ref
 
 from nnapi_shim import log, process
 from nnapi_shim.drivers.isolated import messages
 from nnapi_shim.drivers.isolated.description import Description, error_from
+from nnapi_shim.drivers.isolated.lane import Lane
 from nnapi_shim.drivers.isolated.memory import Blocks, Numbers
 from nnapi_shim.drivers.isolated.start import started
 from nnapi_shim.drivers.time_limit import time_limit_ns
@@ -26,8 +26,6 @@ from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, DRIVER_TIMEOUT, Setting
 
 GRACE_NS = 10**9
 """What a call may take beyond its limit or deadline, which the device itself observes."""
-
-_NO_SIGNAL = socket.MSG_NOSIGNAL
 
 Freed = tuple[str, int]
 """What the process needs no more: its kind, "model", "execution" or "memory", and its number."""
@@ -62,28 +60,13 @@ def _forget(of: "ref[Process]", number: int) -> None:
         told.free_now(("memory", number))
 
 
-_open: set[socket.socket] = set()
-"""The sockets of all processes: one that goes with a cycle would warn that it was not closed."""
+_open: set[socket.socket | Lane] = set()
+"""The sockets and lanes of all processes: one that goes with a cycle would not be closed."""
 
 
-def _close(channel: socket.socket) -> None:
+def _close(channel: socket.socket | Lane) -> None:
     _open.discard(channel)
     channel.close()
-
-
-class _Lane:
-    """A socket for one call at a time; a thread of the process serves it."""
-
-    def __init__(self, ours: socket.socket) -> None:
-        self.socket = ours
-        self.wait_ns = 0
-
-    def wait_for(self, time_ns: int) -> None:
-        """Set how long an answer may take; 0 for any time."""
-        seconds, rest = divmod(time_ns, 10**9)
-        time = pack("@ll", seconds, -(-rest // 1000))
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, time)
-        self.wait_ns = time_ns
 
 
 class Process:
@@ -97,7 +80,7 @@ class Process:
         self.blocks = Blocks()
         self.numbers = Numbers(partial(_forget, ref(self)))
         self.generation = process.generation[0]
-        self._lanes: list[_Lane] = []
+        self._lanes: list[Lane] = []
         self._freed: deque[Freed] = deque()
         self._why = ""
         """Why it was given up; "" while it is used."""
@@ -178,28 +161,20 @@ class Process:
         raise self._dead(doing)
 
     def _answer(self, content: bytes, descriptors: Sequence[int], wait_ns: int) -> bytes:
-        """Send a message on a lane, and wait for its answer; raises as messages.receive."""
+        """Send a message on a lane, and wait for its answer; raises as Lane.answer."""
         lane = self._lanes.pop() if self._lanes else self._new_lane()
-        channel = lane.socket
         try:
-            if lane.wait_ns != wait_ns:
-                lane.wait_for(wait_ns)
-            if descriptors or len(content) > messages.PACKET_BYTES:
-                messages.send(channel, content, descriptors)
+            if content[:1] == messages.COMPUTE:
+                lane.ask_again(content)
             else:
-                channel.send(content, _NO_SIGNAL)
-            answer = channel.recv(messages.PACKET_BYTES)
-            if answer[:1] == messages.FOLLOW:
-                answer, others = messages.completed(answer, channel)
-                messages.close_all(others)
-            if not answer:
-                raise ConnectionError
+                lane.ask(content, descriptors)
+            answer = lane.answer(wait_ns)
         except BaseException:
             # It may still answer on this lane: nobody may take that for the answer to a later call.
-            _close(channel)
+            _close(lane)
             raise
         if self._why:
-            _close(channel)
+            _close(lane)
         else:
             self._lanes.append(lane)
         return answer
@@ -223,18 +198,16 @@ class Process:
         self.end("gave an answer that is none")
         return self._dead("")
 
-    def _new_lane(self) -> _Lane:
+    def _new_lane(self) -> Lane:
         """One more lane. Raises OSError."""
-        ours, theirs = messages.pair()
-        _open.add(ours)
+        lane = Lane()
+        _open.add(lane)
         try:
-            messages.send_packet(self._control, messages.LANE, [theirs.fileno()], 0)
+            lane.give(self._control)
         except BaseException:
-            _close(ours)
+            _close(lane)
             raise
-        finally:
-            theirs.close()
-        return _Lane(ours)
+        return lane
 
     # What it needs no more
 
@@ -295,7 +268,7 @@ class Process:
             os.close(lifeline)
         _close(self._control)
         while self._lanes:
-            _close(self._lanes.pop().socket)
+            _close(self._lanes.pop())
 
     def __del__(self) -> None:
         if getattr(self, "_lifeline", -1) >= 0:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from nnapi_shim import log
 from nnapi_shim.drivers.isolated import messages
 from nnapi_shim.drivers.isolated.description import described, told, told_result
+from nnapi_shim.drivers.isolated.lane import End
 from nnapi_shim.drivers.isolated.memory import PoolPlace
 from nnapi_shim.drivers.isolated.sources import found
 from nnapi_shim.drivers.versioned.answer import guarded
@@ -21,8 +22,6 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, Pages
 
-_NO_SIGNAL = socket.MSG_NOSIGNAL
-
 
 def serve(control: int) -> None:
     """Take lanes, and what is needed no more, from the program until it closes the socket."""
@@ -33,8 +32,7 @@ def serve(control: int) -> None:
         if not message.content:
             os._exit(0)
         if message.content == messages.LANE:
-            (lane,) = message.descriptors
-            start_new_thread(server.serve_lane, (socket.socket(fileno=lane),))
+            start_new_thread(server.serve_lane, (End(*message.descriptors),))
         else:
             server.free(json.loads(message.content))
 
@@ -85,36 +83,29 @@ class Server:
             "compute": self._compute,
         }
 
-    def serve_lane(self, lane: socket.socket) -> None:
+    def serve_lane(self, lane: End) -> None:
         """Answer calls until the program closes the lane."""
-        receive, send = lane.recv, lane.send
-        with lane:
-            while True:
-                try:
-                    content = receive(messages.PACKET_BYTES)
-                    if not content:
-                        return
-                    answer = self._answer(content, lane)
-                    if answer is messages.SAME:
-                        send(answer, _NO_SIGNAL)
-                    else:
-                        messages.send(lane, answer)
-                except OSError:  # the program has closed it, and does not wait for the answer
-                    return
+        try:
+            while content := lane.asked_again():
+                lane.tell(self._answer(content, lane))
+        except OSError:
+            pass  # the program has closed it, and does not wait for the answer
+        finally:
+            lane.close()
 
     def free(self, freed: Sequence[tuple[str, int]]) -> None:
         """Drop what the program needs no more."""
         for kind, number in freed:
             self._of[kind].pop(number, None)
 
-    def _answer(self, content: bytes, lane: socket.socket) -> bytes:
+    def _answer(self, content: bytes, lane: End) -> bytes:
         try:
             if content[:1] == messages.COMPUTE:
                 _, number, deadline_ns = messages.AGAIN.unpack(content)
                 bound = self._executions[number]
                 computed = bound.execution.compute(deadline_ns or None)
                 return messages.SAME if computed is bound.told else bound.tell(computed)
-            result = self._called(messages.completed(content, lane))
+            result = self._called(messages.receive(lane.socket))
         except NnapiError as error:
             result = {"error": told(error)}
         except BaseException as error:

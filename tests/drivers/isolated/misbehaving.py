@@ -42,6 +42,17 @@ def flood():
     time.sleep(100)
 
 
+def ring():
+    """Write a byte that is no answer to all pipes."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if int(name) > 2 and os.readlink(f"/proc/self/fd/{name}").startswith("pipe:"):
+                os.write(int(name), b"x")
+        except OSError:
+            continue
+    time.sleep(100)
+
+
 def allocate():
     """Take more memory than there may be."""
     import resource
@@ -61,6 +72,7 @@ ACTIONS = {
     "sleep": lambda: time.sleep(100),
     "hold": hold_the_lock,
     "flood": flood,
+    "ring": ring,
     "raise": lambda: sys.exit(3),
     "allocate": allocate,
 }

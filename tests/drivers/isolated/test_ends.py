@@ -12,7 +12,7 @@ from tests.drivers.isolated.conftest import NAME, X, bound, prepared, wait_until
 from tests.runtime.hal_models import chain
 
 HANGS = ("stop", "sleep", "hold")
-ACTIONS = ("kill", "crash", "abort", "exit", "flood", *HANGS)
+ACTIONS = ("kill", "crash", "abort", "exit", "flood", *HANGS, "ring")
 
 SHORT = "0.2"
 """A time limit for what never answers."""
@@ -145,16 +145,10 @@ def test_without_a_time_limit_a_device_may_take_any_time(load, monkeypatch):
 
 
 class _Interrupted:
-    """A socket on which the user interrupts the wait for an answer."""
+    """The user interrupts the wait for an answer."""
 
-    def __init__(self, channel):
-        self.channel = channel
-
-    def recv(self, size):
+    def poll(self, time):
         raise KeyboardInterrupt
-
-    def __getattr__(self, name):
-        return getattr(self.channel, name)
 
 
 def test_a_call_that_the_user_interrupts(load):
@@ -164,9 +158,9 @@ def test_a_call_that_the_user_interrupts(load):
     run = bound(made)
     run.compute()
     (lane,) = made.process._lanes
-    lane.socket = _Interrupted(lane.socket)
+    lane._poll, files = _Interrupted(), [*lane._files]
     with pytest.raises(KeyboardInterrupt):
         run.compute()
-    assert lane.socket.fileno() == -1, "its lane is closed"
+    assert lane.socket.fileno() == -1 and files and not lane._files, "its lane is closed"
     run.buffers[0][:] = 0
     assert np.array_equal(run.outputs()[0], X + X)
