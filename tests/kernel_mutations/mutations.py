@@ -66,8 +66,9 @@ FAMILIES: dict[str, Family] = {
             F("scale_of(scales, row % channels)", "scale_of(scales, max(row % channels - 1, 0))"),
             F("    x = x if x == x else ZERO\n", ""),
             F("return (x - zero_point) * scale", "return x * scale"),
-            F("np.float32(0.4999)", "np.float32(0.5)"),
-            F("BLOCK * BLOCK\n", "BLOCK * BLOCK + BLOCK\n"),
+            F("ERROR = 6\n", "ERROR = 0\n"),
+            F("constant(halfwords, 2 * ERROR)", "constant(halfwords, ERROR - 1)"),
+            F("at = min(begin, end - BLOCK)", "at = begin"),
         ),
     ),
     "depthwise": Family(

@@ -1,5 +1,7 @@
 """QUANTIZE, DEQUANTIZE and CAST on the CPU device against the reference device."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -30,19 +32,34 @@ def test_quantize_rounds_halves_away_from_zero():
     assert result.tolist() == [101, 99, 102, 103, 97, 100, 255, 0, 255, 0]
 
 
-@pytest.mark.parametrize("scale", [0.5, 0.037, 1 / 255, 3e-20, 7e20, 1e-33, 2e31])
+@pytest.mark.parametrize("scale", [0.5, 0.037, 0.98080283, 1 / 255, 3e-20, 7e20, 1e-33, 2e31])
 def test_quantize_around_halves(scale):
     """A block with a number close to a half is divided; those beside it are not."""
-    rng = np.random.default_rng(3)
-    steps = rng.integers(-140, 141, 3000)
+    rng, count = np.random.default_rng(3), 16000
+    steps = rng.integers(-260, 261, count)
     exact = (np.float32(scale) * (steps + 0.5)).astype(np.float32)
-    moved = (exact.view(np.int32) + rng.integers(-3, 4, 3000)).astype(np.int32).view(np.float32)
-    x = np.where(rng.random(3000) < 0.05, moved, steps * np.float32(scale)).astype(np.float32)
-    x[::1700] = np.nan
-    for values in (x, moved):
-        for target in ("qu8", "qs8"):
+    moved = (exact.view(np.int32) + rng.integers(-3, 4, count)).astype(np.int32).view(np.float32)
+    for share in (1, 0.05, 0.01):
+        x = np.where(rng.random(count) < share, moved, steps * np.float32(scale)).astype(np.float32)
+        x[::1700] = np.nan
+        for target, zero_point in product(("qu8", "qs8"), (0, 99, 255)):
+            output = tensor(target, quantized=Quantized(scale, zero_point))
+            same(Op.QUANTIZE, [tensor("f32", x)], output)
+
+
+@pytest.mark.parametrize("scale", [0.037, 1e-30, 1e30])
+def test_quantize_far_out_of_range(scale):
+    """Also what no int32 holds, beside numbers in range; every NaN becomes the largest number."""
+    far = [scale * 2.0**k for k in range(7, 26)] + [3e38, np.inf]
+    with np.errstate(over="ignore"):
+        x = np.float32([sign * value for value in far for sign in (1, -1)])
+    nan = np.array([0x7FC00000, -0x400000, 0x7FC01234, -0x3F0003, -1], np.int32).view(np.float32)
+    within = np.float32(scale) * np.arange(-100, 100, dtype=np.float32)
+    x = np.concatenate([within, x, within, nan, within])
+    for target in ("qu8", "qs8"):
+        for values in (x, x[::-1].copy(), np.repeat(x, 64)):
             output = tensor(target, quantized=Quantized(scale, 99))
-            same(Op.QUANTIZE, [tensor("f32", values)], output)
+            same(Op.QUANTIZE, [single.f32(values)], output)
 
 
 @every_size

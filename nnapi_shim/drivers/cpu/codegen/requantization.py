@@ -291,24 +291,29 @@ def to_bytes(
     lanes = vectors[0].type.count
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
-    groups = _narrow_pairs(builder, groups)
+    groups = narrow_pairs(builder, groups)
     if HAS_ROUNDING_PRODUCTS:
         kind = groups[0][0].type
         zero_point = builder.splat(builder.trunc(last.zero_point, HALFWORD), kind.count)
         groups = [(builder.call_same("llvm.sadd.sat", x, zero_point), at) for x, at in groups]
-    [(result, order)] = _narrow_pairs(builder, groups)
+    [(result, order)] = narrow_pairs(builder, groups)
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
         builder.splat(builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
     )
     result = builder.xor(builder.clamp_integers(result, low, high), flip)
-    # Restore the order in groups of four bytes: one permutation of words.
-    words = builder.bitcast(result, vector(WORD, result.type.count // 4))
+    return in_order(builder, result, order, wanted)
+
+
+def in_order(builder: Any, narrow: Any, order: Sequence[int], wanted: int) -> Any:
+    """The first bytes of those that `narrow_pairs` left in this order, in that of their numbers."""
+    # The order is kept in groups of four bytes: one permutation of words.
+    words = builder.bitcast(narrow, vector(WORD, narrow.type.count // 4))
     chosen = builder.pick(words, [order.index(at) // 4 for at in range(0, wanted, 4)])
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 
-def _narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
+def narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
     """Pairs of vectors, narrowed to one of elements of half the size; each with the numbers of its
     elements, in the order in which the instruction leaves them.
     """

@@ -8,11 +8,13 @@ from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, elementwise, mapped, part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, rounded, truncated
+from nnapi_shim.drivers.cpu.codegen.requantization import in_order, narrow_pairs
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
+    HALFWORD,
     LONG,
     WORD,
     constant,
@@ -86,55 +88,75 @@ def dequantize_channels(target):
 
 
 ONE = np.float32(1)
-MAGIC = 1.5 * 2.0**23
-"""A sum with MAGIC has no bits behind the point, and ends with the nearest integer."""
-SURE = int(np.float32(0.4999).view(np.int32))
-"""Bits of the largest distance from an integer at which a product with the reciprocal is rounded as
-the quotient is: both differ by at most 3 * 2^-24 * 383 = 0.00007.
+UNITS = np.float32(2.0**16)
+"""Of a fixed-point number: 16 bits before the point, 16 behind it."""
+FIRST = 256
+"""What stands for the smallest quantized number: float32 hold the 255 that follow it to 2 units.
 """
+ERROR = 6
+"""Units that a product with the reciprocal, as a fixed-point number, may differ from the quotient
+by: 1 each for the roundings of the reciprocal, the product, the quotient and the sum, 2 where
+conversions are rounded (ISA.rounded).
+"""
+HALF_AFTER_FIRST, MOVED = np.float32(FIRST + 0.5), np.float32(ERROR)
 BLOCK = 64
 read_f32, write_b8 = READ["f32"], WRITE["b8"]
 
 
-@emits(types.int64(*[types.int64] * 2, *[types.float32] * 3, types.int32))
-def quantize_block(builder, source, target, reciprocal, low, high, zero_point):
-    """Quantize BLOCK numbers; returns whether one of them is not surely right."""
-    floats, words = vector(FLOAT, TILING.lanes), vector(WORD, TILING.lanes)
-    factor, least, most, zero = (
-        builder.splat(value, TILING.lanes) for value in (reciprocal, low, high, zero_point)
+@emits(types.int64(*[types.int64] * 2, *[types.float32] * 2, types.int64))
+def quantize_block(builder, source, target, factor, start, lowest):
+    """Quantize BLOCK numbers; returns whether the result of one of them is unsure, which is so for
+    numbers close to a half, NaN, and what lies far out of range.
+
+    start: what is added to products with the factor, so that a half and less than ERROR above it
+    end as whole numbers and less than 2 * ERROR. lowest: the smallest quantized number.
+    """
+    lanes = TILING.lanes
+    floats, words, halfwords = (
+        vector(FLOAT, lanes),
+        vector(WORD, lanes),
+        vector(HALFWORD, 2 * lanes),
     )
-    magic, unsure, results = constant(floats, MAGIC), ir.Constant(words, None), []
-    for first in range(0, BLOCK, TILING.lanes):
-        x = builder.load_from(builder.add(source, long(4 * first)), floats, 4)
-        x = builder.fmul(x, factor)
-        x = builder.select(builder.fcmp_ordered("<", x, most), x, most)
-        x = builder.select(builder.fcmp_ordered(">", x, least), x, least)
-        moved = builder.fadd(x, magic)
-        distance = builder.bitcast(builder.fsub(x, builder.fsub(moved, magic)), words)
-        distance = builder.and_(distance, constant(words, 0x7FFFFFFF))
-        larger = builder.icmp_signed(">", distance, unsure)
-        unsure = builder.select(larger, distance, unsure)
-        results.append(builder.add(builder.bitcast(moved, words), zero))
-    narrow = builder.trunc(builder.join(results), vector(BYTE, BLOCK))
-    builder.store_to(narrow, target, 1)
-    beyond = builder.icmp_signed(">", unsure, constant(words, SURE))
-    return builder.zext(builder.bitcast(beyond, ir.IntType(TILING.lanes)), LONG)
+    factor, start = builder.splat(factor, lanes), builder.splat(start, lanes)
+    least = constant(halfwords, -1)  # of what is behind the points, unsigned
+    signed = constant(halfwords, -128 - FIRST)
+    back = builder.splat(builder.trunc(builder.add(lowest, long(128)), BYTE), 4 * lanes)
+    for begin in range(0, BLOCK, 4 * lanes):
+        groups = []
+        for first in range(0, 4 * lanes, lanes):
+            x = builder.load_from(builder.add(source, long(4 * (begin + first))), floats, 4)
+            fixed = ISA.rounded(builder, ISA.multiply_add(builder, x, factor, start))
+            # What is before a point is larger, or the result is unsure as well.
+            least = builder.call_same("llvm.umin", least, builder.bitcast(fixed, halfwords))
+            whole = builder.ashr(fixed, constant(words, 16))
+            groups.append((whole, [*range(first, first + lanes)]))
+        groups = narrow_pairs(builder, groups)
+        groups = [(builder.call_same("llvm.sadd.sat", x, signed), at) for x, at in groups]
+        [(narrow, order)] = narrow_pairs(builder, groups)
+        narrow = in_order(builder, builder.add(narrow, back), order, 4 * lanes)
+        builder.store_to(narrow, builder.add(target, long(begin)), 1)
+    unsure = builder.icmp_unsigned("<=", least, constant(halfwords, 2 * ERROR))
+    return builder.zext(builder.bitcast(unsure, ir.IntType(2 * lanes)), LONG)
 
 
 @kernel(QUANTIZE)
 def quantize_by_reciprocal_f32_b8(a, tile):
-    """As quantize_f32_b8, without a division, except in blocks with a number close to a half."""
+    """As quantize_f32_b8, without a division, except in blocks with an unsure result."""
     x, y, values = a.input, a.output, quantization(a)
-    scale, low, high, zero_point = values
-    reciprocal = ONE / scale
+    scale, low, _, zero_point = values
+    factor = UNITS * (ONE / scale)
+    start = UNITS * (HALF_AFTER_FIRST - low) + MOVED
+    lowest = np.int64(low) + zero_point
     first, end = part(a.count, a.part, tile)
-    whole = first + (end - first) // BLOCK * BLOCK
-    for start in range(first, whole, BLOCK):
-        if quantize_block(x + start * 4, y + start, reciprocal, low, high, zero_point) != 0:
-            for i in range(start, start + BLOCK):
+    if end - first < BLOCK:
+        for i in range(first, end):
+            write_b8(y, i, quantized(read_f32(x, i), values))
+        return 0
+    for begin in range(first, end, BLOCK):
+        at = min(begin, end - BLOCK)  # the last block may have some of the one before
+        if quantize_block(x + at * 4, y + at, factor, start, lowest) != 0:
+            for i in range(at, at + BLOCK):
                 write_b8(y, i, quantized(read_f32(x, i), values))
-    for i in range(whole, end):
-        write_b8(y, i, quantized(read_f32(x, i), values))
     return 0
 
 
