@@ -266,7 +266,7 @@ bench-gpu: library best-kernels $(VENV)-bench/ready ## whole models on the GPUs 
 	$(VENV)-bench/bin/python -m tests.engines.accelerators models
 
 # The pictures that docs/pictures.md shows, with its commands; Chromium is needed for one of them.
-pictures: library best-kernels $(VENV)/ready-dev ## draws the pictures of the documentation again
+pictures: library best-kernels $(VENV)/ready-dev $(VENV)-bench/ready ## draws the pictures of the documentation again
 	$(PY) docs/write_pictures.py
 
 # Kernels under valgrind, operation by operation; it has to be installed.

@@ -62,8 +62,9 @@ needs the [extra](installing.md#extras) `onnx`.
   differs from NNAPI's by at most one step; the differences grow over many layers, most after a
   softmax.
 - 16-bit quantization is written as arithmetic (Cast, Sub, Mul), because opset 19 has none.
-- ONNX has channels first: operations on images are written between transpositions; pairs
-  that cancel each other are removed.
+- ONNX has channels first: operations on images are written between transpositions. These move down
+  through elementwise operations, concatenations and reductions until they cancel each other: most
+  networks of convolutions keep one, at their input.
 - IF becomes If. WHILE becomes Loop; the condition is computed before the loop and at the end of
   each round.
 - ONNX has no variables: carried states stay inputs and outputs, and the entry `nnapi_shim.carried`

@@ -1,6 +1,7 @@
 """Makes docs/pictures with the commands of docs/pictures.md, from the models of examples/shapes."""
 
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,12 @@ COMMANDS = {
     "shapes-diff.png": f"diff {FLOAT} --picture",
 }
 """Picture -> arguments of nnapi-shim, followed by its path."""
+OF_ENGINES = {
+    "devices-bench.png": f"bench {FLOAT} --device nnapi-cpu --peer openvino-cpu "
+    "--peer onnxruntime-cpu --kernel-threads 1 --picture",
+}
+"""The same, with the engines of the environment for benchmarks."""
+WITH_ENGINES = ROOT / ".venv-bench" / "bin" / "python"
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     "--no-sandbox",
@@ -53,12 +60,13 @@ def write(name: str, content: bytes) -> None:
     print(f"docs/pictures/{name}: {len(content) / 1000:.0f} kB")
 
 
-def by_command(name: str, arguments: str) -> None:
+def by_command(name: str, arguments: str, python: str, engines: str) -> None:
     """Write the picture of a command."""
     path = OUT / name
     path.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "nnapi_shim", *arguments.split(), str(path)]
-    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    command = [python, "-m", "nnapi_shim", *arguments.split(), str(path)]
+    environment = {**os.environ, "NNAPI_SHIM_ENGINES": engines}
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True, env=environment)
     write(name, path.read_bytes())
 
 
@@ -100,7 +108,9 @@ def main() -> None:
     """Make all pictures."""
     OUT.mkdir(exist_ok=True)
     for name, arguments in COMMANDS.items():
-        by_command(name, arguments)
+        by_command(name, arguments, sys.executable, "")
+    for name, arguments in OF_ENGINES.items():
+        by_command(name, arguments, str(WITH_ENGINES), "openvino,onnxruntime")
     of_model_explorer()
 
 

@@ -66,8 +66,8 @@ def bench(
         typer.Option(
             "--peer",
             autocompletion=completion.peers,
-            metavar="litert|onnxruntime|openvino",
-            help="Also measure another runtime, in turns.",
+            metavar="litert|onnxruntime|openvino|DEVICE",
+            help="Also measure another runtime or device, in turns.",
         ),
     ] = None,
     kernel_threads: Annotated[
@@ -99,7 +99,7 @@ def bench(
     """Measure latency, throughput and memory of a model, and compare it with other runtimes.
 
     A peer runs in turns with nnapi_shim, with as many threads; the ratio is its time divided by
-    that of nnapi_shim, with the quartiles of all rounds.
+    that of nnapi_shim, with the quartiles of all rounds. A device as a peer runs the whole model.
 
     Example: nnapi-shim bench mobilenet.tflite --peer litert --kernel-threads 1,2
     """

@@ -31,10 +31,10 @@ def devices(incomplete: str) -> list[str]:
 
 
 def peers(incomplete: str) -> list[str]:
-    """Names of other runtimes."""
+    """Names of other runtimes, and of devices."""
     from nnapi_shim.tools.runtimes import RUNTIMES
 
-    return among(RUNTIMES)(incomplete)
+    return [*among(RUNTIMES)(incomplete), *devices(incomplete)]
 
 
 def log_levels(incomplete: str) -> list[str]:

@@ -25,7 +25,7 @@ from nnapi_shim.tools.kernel_threads import on_threads, require_kernel_threads
 from nnapi_shim.tools.latency import calls_within, latency, no_collection, timed
 from nnapi_shim.tools.machine import load_average
 from nnapi_shim.tools.model_source import Source, model_of, name_of
-from nnapi_shim.tools.peers import import_of, peer
+from nnapi_shim.tools.peers import Peer, device_names, import_of, peer
 from nnapi_shim.tools.profile import all_inputs
 from nnapi_shim.tools.report import Progress, untold
 from nnapi_shim.tools.work import flops, is_integer
@@ -52,8 +52,9 @@ def bench(
     devices: as in Compilation. inputs: files, as in read_inputs; without files, random numbers from
     `seed`. seconds: wall-clock time of each measurement, with 1 to MOST_CALLS runs. runs: a number
     of runs instead of a time, if not 0. threads: numbers of concurrent runs for the throughput.
-    peers: litert, onnxruntime, openvino. kernel_threads: numbers of threads of one run, the same
-    for nnapi-cpu and the peers; by default the number that nnapi-cpu takes for any program.
+    peers: litert, onnxruntime, openvino, or names of devices. kernel_threads: numbers of threads of
+    one run, the same for nnapi-cpu and the peers; by default the number that nnapi-cpu takes for
+    any program.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
@@ -140,6 +141,16 @@ class _Plan:
     runs: int
     warm_up: int
 
+    def _other(self, name: str, start: _Start, kernel_threads: int) -> Peer:
+        """A device of this name, or a runtime."""
+        if name not in device_names():
+            inputs = start.arrays, start.values
+            return peer(name, self.source, start.model, inputs, kernel_threads)
+        compilation = Compilation(start.model, name)
+        run, results = bound(compilation, start.values)
+        (device,) = compilation.runtime.devices
+        return Peer(name, device.version, run, lambda: results)
+
     def measure(self, start: _Start, kernel_threads: int, progress: Progress) -> Measured:
         """Our runs, those of the peers in turns with them, and concurrent runs."""
         total = 2 + len(self.threads)
@@ -147,10 +158,7 @@ class _Plan:
         timed(start.call, self.warm_up)
         count = self.runs or calls_within(start.call, self.seconds)
         start.run_bytes = _resident()
-        others = [
-            peer(name, self.source, start.model, (start.arrays, start.values), kernel_threads)
-            for name in self.peers
-        ]
+        others = [self._other(name, start, kernel_threads) for name in self.peers]
         what = f"runs, and those of {', '.join(self.peers)}" if others else "runs"
         progress(1, total, what)
         limit = inf if self.runs else self.seconds

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.runtime import device_manager
 from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.model_source import Source
 from nnapi_shim.tools.runtimes import RUNTIMES, Runtime, ready
@@ -17,7 +18,7 @@ from nnapi_shim.units import count
 
 
 class Peer(NamedTuple):
-    """A model in another runtime. outputs: returns those of the last run."""
+    """A model in another runtime, or on another device. outputs: returns those of the last run."""
 
     name: str
     version: str
@@ -38,9 +39,8 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
     if the runtime is not installed.
     """
     if name not in RUNTIMES:
-        raise bad_data(
-            f"there is no peer {name!r}; there are {', '.join(RUNTIMES)}", "tool.bench.peer"
-        )
+        peers = ", ".join((*RUNTIMES, *device_names()))
+        raise bad_data(f"there is no peer {name!r}; there are {peers}", "tool.bench.peer")
     with tempfile.TemporaryDirectory() as folder:
         path = _file(source, model, RUNTIMES[name], folder)
         try:
@@ -79,6 +79,11 @@ def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
         f"{name} takes {count(takes, 'input')} for this model; here it has {counts}",
         "tool.bench.peer-inputs",
     )
+
+
+def device_names() -> list[str]:
+    """The devices of this library, which can be peers, too."""
+    return [device.name for device in device_manager.devices()]
 
 
 def import_of(name: str) -> None:

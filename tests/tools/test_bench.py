@@ -17,6 +17,7 @@ from nnapi_shim.tools.bench_rounds import in_turns
 from nnapi_shim.tools.latency import calls_within, latency
 from nnapi_shim.tools.peers import Peer
 from nnapi_shim.tools.runtimes import RUNTIMES, _without_information
+from nnapi_shim.version import __version__
 from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
 
 
@@ -137,6 +138,16 @@ def test_threads_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join()
 
 
+def test_a_device_as_a_peer() -> None:
+    """It runs the whole model, and is measured as a runtime is."""
+    actual = bench(conv_log_softmax(), "nnapi-cpu", runs=6, peers=("nnapi-reference",))
+    assert actual.devices == ("nnapi-cpu",)
+    (peer,) = actual.results[0].peers
+    assert (peer.name, peer.version) == ("nnapi-reference", __version__)
+    assert len(peer.ratios) == 6 and peer.ratio > 1
+    assert peer.largest_difference < 1e-5
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_peers(name, threads) -> None:
@@ -165,7 +176,9 @@ def test_information_of_litert_is_dropped(capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_bad_requests() -> None:
-    with pytest.raises(NnapiError, match="no peer 'tvm'"):
+    with pytest.raises(
+        NnapiError, match=r"no peer 'tvm'; there are litert, .*, nnapi-cpu, nnapi-ref"
+    ):
         bench(quantized(), peers=("tvm",), runs=1)
     with pytest.raises(NnapiError, match="at least 1"):
         bench(quantized(), threads=(0,), runs=1)
