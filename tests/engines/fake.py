@@ -10,7 +10,7 @@ import numpy as np
 from nnapi_shim import address
 from nnapi_shim.drivers.adoption import adopted
 from nnapi_shim.drivers.engines.device import EngineDevice
-from nnapi_shim.drivers.engines.engine import Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import Buffer, File, Target, Wishes
 from nnapi_shim.hal.enums import DeviceType, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import Dimensions, PerformanceInfo, element_count
@@ -22,11 +22,12 @@ class Engine:
     """As engine.Engine; it remembers what it was asked for."""
 
     format = ".onnx"
+    takes_external = False
 
     def __init__(self, function: Callable[..., Sequence[Any]]) -> None:
         self.function = function
         self.declines: Callable[[Any], str] = lambda node: ""
-        self.names: list[tuple[list[str], list[str]]] = []
+        self.files: list[File] = []
         self.wishes: list[Wishes] = []
         self.runs: list[Run] = []
         self.stopped = threading.Event()
@@ -37,16 +38,9 @@ class Engine:
     def declined(self, target: Target, node: Any) -> str:
         return self.declines(node)
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
-        assert content
-        self.names.append(([*inputs], [*outputs]))
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
+        assert file.content
+        self.files.append(file)
         self.wishes.append(wishes)
         return Network(self)
 

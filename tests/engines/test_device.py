@@ -44,7 +44,8 @@ def test_the_engine_writes_to_the_memory_of_the_program():
     assert run.outputs[0].address == bound.buffers[0].ctypes.data
     bound.compute()
     assert engine.runs == [run], "a second run binds nothing again"
-    assert engine.names == [(["input_0"], ["output_0"])]
+    (file,) = engine.files
+    assert ([*file.inputs], [*file.outputs]) == (["input_0"], ["output_0"])
 
 
 def test_memory_that_is_not_aligned_is_copied():
@@ -151,7 +152,7 @@ def test_an_omitted_input_takes_a_network_of_its_own():
     for _ in range(2):
         assert np.array_equal(Bound(made, model, [value, None], room=8).outputs()[0], value)
         assert np.array_equal(Bound(made, model, [value, X], room=8).outputs()[0], value)
-    assert [inputs for inputs, _ in engine.names] == [["input_0", "input_1"], ["input_0"]]
+    assert [file.inputs for file in engine.files] == [["input_0", "input_1"], ["input_0"]]
 
 
 def test_a_rule_that_is_broken_is_refused_as_on_other_devices():
@@ -245,14 +246,6 @@ def test_what_a_device_does_not_run_has_a_reason():
     assert device.getReasons(model) == ["", "its products are wrong"]
 
 
-class EngineOfLargeModels(Engine):
-    """It remembers the constants that are apart."""
-
-    def compiled_external(self, target, content, external, inputs, outputs, wishes):
-        self.external = external
-        return self.compiled(target, content, inputs, outputs, wishes)
-
-
 @pytest.mark.parametrize("is_large", [True, False])
 def test_constants_above_the_limit_of_a_file(is_large, monkeypatch):
     """An engine gets their arrays, or declines the model; small constants are in the file."""
@@ -261,9 +254,10 @@ def test_constants_above_the_limit_of_a_file(is_large, monkeypatch):
     b = Builder()
     x, all_of_them = b.input(values.shape), b.constant(values, T.TENSOR_FLOAT32)
     model = b.model([x], [b.binary("ADD", b.binary("MUL", x, all_of_them), x)])
-    engine = EngineOfLargeModels(doubled)
+    engine = Engine(doubled)
+    engine.takes_external = True
     prepared(engine, model)
-    external = [*getattr(engine, "external", {}).values()]
+    external = [*engine.files[0].external.values()]
     if not is_large:
         assert not external
         prepared(Engine(doubled), model)

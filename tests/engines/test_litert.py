@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import NnapiError, ResultCode, log
+from nnapi_shim.drivers.engines.engine import File, Wishes
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
@@ -130,14 +131,12 @@ def test_what_litert_refuses(capfd):
     target = litert.Engine().targets()[0]
     capfd.readouterr()
     with pytest.raises(NnapiError, match="LiteRT does not compile the model: ") as caught:
-        litert.Engine().compiled(target, b"nonsense", ["x"], ["y"], wishes())
+        litert.Engine().compiled(target, File(b"nonsense", ["x"], ["y"]), wishes())
     assert caught.value.code is ResultCode.OP_FAILED and "\n" not in caught.value.message
     assert capfd.readouterr() == ("", "")
 
 
 def wishes(is_relaxed=False, threads=0):
-    from nnapi_shim.drivers.engines.engine import Wishes
-
     return Wishes(ExecutionPreference.LOW_POWER, Priority.LOW, is_relaxed, threads)
 
 

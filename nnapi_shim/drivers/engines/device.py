@@ -52,7 +52,7 @@ class EngineDevice:
         written = savers.exchange(engine.format).reasons(
             model,
             lambda node: engine.declined(target, node),
-            hasattr(engine, "compiled_external"),
+            engine.takes_external,
         )
         undeclared = "the specification does not define it with these operands"
         return [

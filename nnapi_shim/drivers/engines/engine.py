@@ -50,6 +50,19 @@ class Wishes(NamedTuple):
     end_ns: int | None = None
 
 
+class File(NamedTuple):
+    """A model in the format of an engine.
+
+    inputs, outputs: their names, in order. external: arrays of constants, by the names of files in
+    the model; none but for engines that take them.
+    """
+
+    content: bytes
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    external: Mapping[str, Any] = {}
+
+
 class Memory(Protocol):
     """Memory of a device with the elements of a tensor. Networks of that device alone use it."""
 
@@ -103,10 +116,12 @@ class OpenNetwork(Network, Protocol):
 class Engine(Protocol):
     """An engine; the classes of its module are made after its package has been imported.
 
-    format: suffix of the files that it reads, ".onnx" or ".tflite".
+    format: suffix of the files that it reads, ".onnx" or ".tflite". takes_external: whether it
+    takes constants of more than 2 GB, which are not in a file.
     """
 
     format: str
+    takes_external: bool
 
     def targets(self) -> list[Target]:
         """The devices that the installed package reports."""
@@ -114,30 +129,8 @@ class Engine(Protocol):
     def declined(self, target: Target, node: Any) -> str:
         """Why the target does not compute a node (formats/graph/tensor.py), or ""."""
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> Network:
-        """Compile a file in its format. inputs, outputs: their names, in order."""
-
-
-class EngineOfLargeModels(Engine, Protocol):
-    """An engine that takes constants of more than 2 GB; other engines lack the method."""
-
-    def compiled_external(
-        self,
-        target: Target,
-        content: bytes,
-        external: Mapping[str, Any],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> Network:
-        """As compiled. external: arrays of constants, by the names of files in the model."""
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> Network:
+        """Compile a model."""
 
 
 class AllocatingEngine(Engine, Protocol):

@@ -11,7 +11,7 @@ from iree import runtime
 from nnapi_shim import address, log, processors
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
-from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
 from nnapi_shim.drivers.engines.iree_compiler import compiled
 from nnapi_shim.drivers.engines.iree_targets import ANY, GPUS, PROCESSOR, VULKAN, options_of
 from nnapi_shim.drivers.engines.kept import kept
@@ -32,6 +32,7 @@ class Engine:
     """As engine.Engine."""
 
     format = ".onnx"
+    takes_external = False
 
     def __init__(self) -> None:
         self._version = metadata.version("iree-base-runtime")
@@ -76,27 +77,20 @@ class Engine:
         """A row of DECLINED."""
         return why_declined(DECLINED, target.name, node)
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
         """A module that is kept, or is compiled in a process of its own; loaded here. If code for
         this kind of device does not load, it is code for any.
         """
         options, any = self._options[target.place], ANY[target.place.partition(":")[0]]
         try:
-            return self._compiled(target, content, options, wishes)
+            return self._compiled(target, file.content, options, wishes)
         except (RuntimeError, ValueError) as error:
             if options == any:
                 raise
             why = last_line(error).strip()
             log.warning_once(target.name, f"{target.name} gets code for any GPU: {why}")
             self._options[target.place] = any
-        return self._compiled(target, content, any, wishes)
+        return self._compiled(target, file.content, any, wishes)
 
     def _compiled(
         self, target: Target, content: bytes, options: Sequence[str], wishes: Wishes

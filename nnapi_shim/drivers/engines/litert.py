@@ -21,7 +21,7 @@ from ai_edge_litert.tensor_buffer import TensorBuffer
 from nnapi_shim import address, log
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_litert import DECLINED
-from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
 from nnapi_shim.drivers.engines.litert_probe import DIMENSIONS, answer, probed, small_model
 from nnapi_shim.drivers.engines.quiet import quiet
 from nnapi_shim.errors import NnapiError, last_line, op_failed
@@ -59,6 +59,7 @@ class Engine:
     """As engine.Engine."""
 
     format = ".tflite"
+    takes_external = False
 
     def __init__(self) -> None:
         self._version = metadata.version("ai-edge-litert")
@@ -88,14 +89,7 @@ class Engine:
             return "the rank of an operand is not known, and LiteRT needs it"
         return why_declined(DECLINED, target.name, node)
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
         """A model compiled for the accelerator alone: with the processor beside it, LiteRT would
         compute there what the accelerator does not, and call that accelerated.
         """
@@ -109,14 +103,14 @@ class Engine:
                 if not _environments:
                     _environments.append(litert.Environment.create())
                 model = litert.CompiledModel.from_buffer(
-                    content, options=options, environment=_environments[0]
+                    file.content, options=options, environment=_environments[0]
                 )
             except RuntimeError as error:
                 raise op_failed(
                     f"LiteRT does not compile the model: {_why(error, told(), target.place)}",
                     "engine.litert.model",
                 ) from None
-        return Network(model, len(outputs))
+        return Network(model, len(file.outputs))
 
 
 def _has_no_rank(tensor: Any) -> bool:
@@ -268,7 +262,7 @@ def tried(place: str, content: bytes) -> str:
         Buffer(OperandType.TENSOR_FLOAT32, DIMENSIONS, each.ctypes.data) for each in (x, y)
     )
     try:
-        network = Engine().compiled(target, content, ["x"], ["y"], wishes)
+        network = Engine().compiled(target, File(content, ["x"], ["y"]), wishes)
         network.bound([given], [taken]).compute()
     except NnapiError as error:
         return error.message

@@ -11,7 +11,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
-from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
@@ -59,6 +59,7 @@ class Engine:
     """As engine.Engine."""
 
     format = ".onnx"
+    takes_external = True
 
     def targets(self) -> list[Target]:
         """One for each execution provider of a known kind."""
@@ -75,26 +76,7 @@ class Engine:
         """A row of DECLINED."""
         return why_declined(DECLINED, target.name, node)
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
-        """As compiled_external, with all constants in the model."""
-        return self.compiled_external(target, content, {}, inputs, outputs, wishes)
-
-    def compiled_external(
-        self,
-        target: Target,
-        content: bytes,
-        external: Mapping[str, Any],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
         """A session on the provider, with the processor for what the provider does not run."""
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _SILENT
@@ -103,6 +85,7 @@ class Engine:
         if wishes.preference is ExecutionPreference.LOW_POWER:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         values: dict[str, Any] = {}
+        content, external = file.content, file.external
         _give(options, content, external, values)
         cpu = f"CPU{_END}"
         providers = [target.place] if target.place == cpu else [target.place, cpu]
@@ -118,7 +101,7 @@ class Engine:
                 f"{', '.join(session.get_providers())}",
                 "engine.provider",
             )
-        return Network(session, inputs, outputs, values)
+        return Network(session, file.inputs, file.outputs, values)
 
     def allocated(
         self, target: Target, type: OperandType, dimensions: Dimensions

@@ -1,6 +1,6 @@
 """OpenVINO: a device for each processor, GPU and NPU that it finds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,7 @@ import openvino
 from nnapi_shim import address
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
-from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, Target, Wishes
+from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import Dimensions, element_count
@@ -33,6 +33,7 @@ class Engine:
     """As engine.Engine."""
 
     format = ".onnx"
+    takes_external = True
 
     def __init__(self) -> None:
         self._core = openvino.Core()
@@ -61,40 +62,21 @@ class Engine:
         """A row of DECLINED."""
         return why_declined(DECLINED, target.name, node)
 
-    def compiled(
-        self,
-        target: Target,
-        content: bytes,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
-        """As compiled_external, with all constants in the model."""
-        return self.compiled_external(target, content, {}, inputs, outputs, wishes)
-
-    def compiled_external(
-        self,
-        target: Target,
-        content: bytes,
-        external: Mapping[str, Any],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        wishes: Wishes,
-    ) -> "Network":
+    def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
         """A compiled model. Results have the precision of float32, unless the model is relaxed and
         the device a GPU or NPU.
         """
-        if external:
+        if file.external:
             with TemporaryDirectory(prefix="nnapi_shim-") as folder:
-                return self._compiled(target, self._read(content, external, Path(folder)), wishes)
-        return self._compiled(target, self._core.read_model(content), wishes)
+                return self._compiled(target, self._read(file, Path(folder)), wishes)
+        return self._compiled(target, self._core.read_model(file.content), wishes)
 
-    def _read(self, content: bytes, external: Mapping[str, Any], folder: Path) -> Any:
+    def _read(self, file: File, folder: Path) -> Any:
         """A model whose constants are files in a folder, as OpenVINO takes them no other way."""
-        for name, value in external.items():
+        for name, value in file.external.items():
             value.tofile(folder / name)
         path = folder / "model.onnx"
-        path.write_bytes(content)
+        path.write_bytes(file.content)
         return self._core.read_model(path)
 
     def _compiled(self, target: Target, model: Any, wishes: Wishes) -> "Network":

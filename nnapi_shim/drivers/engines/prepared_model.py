@@ -8,7 +8,7 @@ import numpy as np
 
 from nnapi_shim import address, process, savers
 from nnapi_shim.drivers.engines.device_buffer import DeviceBuffer, require_generation
-from nnapi_shim.drivers.engines.engine import Buffer, Engine, Network, Run, Target, Wishes
+from nnapi_shim.drivers.engines.engine import Buffer, Engine, File, Network, Run, Target, Wishes
 from nnapi_shim.drivers.engines.limited import attempted, end_of, limited, require_time
 from nnapi_shim.drivers.engines.rules import Resolved, computed, resolved
 from nnapi_shim.drivers.time_limit import time_limit_ns
@@ -68,14 +68,10 @@ class EnginePreparedModel:
         return limited(what, compile, deadline_ns, setting=DRIVER_TIMEOUT)
 
     def _compiled(self, model: hal.Model, wishes: Wishes) -> Network:
-        exchange = savers.exchange(self._engine.format)
-        compiled: Any = getattr(self._engine, "compiled_external", None)
-        external: dict[str, Any] | None = None if compiled is None else {}
-        content, inputs, outputs = exchange.written(model, external)
-        if external:
-            network: Network = compiled(self._target, content, external, inputs, outputs, wishes)
-            return network
-        return self._engine.compiled(self._target, content, inputs, outputs, wishes)
+        engine = self._engine
+        external: dict[str, Any] | None = {} if engine.takes_external else None
+        written = savers.exchange(engine.format).written(model, external)
+        return engine.compiled(self._target, File(*written, external or {}), wishes)
 
     def network(self, key: _Key, model: hal.Model, counts: bool) -> tuple[Network, bool]:
         """The network for inputs, and whether the next one for them is the same; `model` lacks the
