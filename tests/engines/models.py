@@ -38,19 +38,19 @@ def on(device: str, name: str) -> tuple[bool, str]:
     except NnapiError as error:
         return False, f"{device} {name}: WRONG, {where}, {error}"
     apart = max(largest(outputs, optimised(model)))
-    verdict = judged(model, outputs)
+    wrong, words = judged(model, outputs)
     seconds = time.monotonic() - began
-    line = f"{device} {name}: {verdict}, {where}, difference {apart:g}, {seconds:.1f} s"
-    return not verdict.startswith("WRONG"), line
+    line = f"{device} {name}: {words}, {where}, difference {apart:g}, {seconds:.1f} s"
+    return not wrong, line
 
 
-def judged(model: Any, outputs: Sequence[Any]) -> str:
-    """What becomes of outputs, in words."""
+def judged(model: Any, outputs: Sequence[Any]) -> tuple[bool, str]:
+    """Whether outputs are wrong, and what they are in words."""
     from tests.trained_models.distance import SSD, require_classes, require_near
 
     try:
         require_near(model, outputs)
-        return "right"
+        return False, "right"
     except AssertionError as error:
         why = " ".join(str(error).split())[:80]
     if model.name == SSD:
@@ -58,12 +58,14 @@ def judged(model: Any, outputs: Sequence[Any]) -> str:
             sorted(ours[1].ravel()) == sorted(case.reference[1].ravel())
             for ours, case in zip(outputs, model.cases, strict=True)
         )
-        return "same classes in another order" if has_same else f"WRONG ({why})"
+        return (False, "same classes in another order") if has_same else (True, f"WRONG ({why})")
     try:
         require_classes(model, outputs)
     except AssertionError:
-        return "WRONG classes"
-    return "same classes, but farther apart" if "top1" in model.entry else f"WRONG ({why})"
+        return True, "WRONG classes"
+    if "top1" in model.entry:
+        return False, "same classes, but farther apart"
+    return True, f"WRONG ({why})"
 
 
 def main(arguments: Sequence[str]) -> int:
