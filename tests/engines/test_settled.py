@@ -1,5 +1,6 @@
 """Models with unknown dimensions, which an engine compiles again for dimensions that come twice."""
 
+import threading
 from time import monotonic_ns
 
 import numpy as np
@@ -115,3 +116,30 @@ def test_an_engine_that_fails_to_compile_again(engine, prepared):
     for _ in range(4):
         check(bound, x)
     assert engine.asked == [[(3, 2)]]
+
+
+def test_runs_do_not_wait_for_the_other_network(engine, prepared, monkeypatch):
+    """A run on another thread, and one with a deadline, while one compiles."""
+    begun, goes_on = threading.Event(), threading.Event()
+    settled = Open.settled
+
+    def slow(own, inputs):
+        begun.set()
+        assert goes_on.wait(60)
+        return settled(own, inputs)
+
+    monkeypatch.setattr(Open, "settled", slow)
+    (one, x), (other, y), (third, z) = (bound_to(prepared, 3) for _ in range(3))
+    check(one, x)
+    thread = threading.Thread(target=check, args=(one, x))
+    thread.start()
+    assert begun.wait(60)
+    for _ in range(2):
+        check(other, y)
+    assert third.compute(monotonic_ns() + 60_000_000_000).status is ErrorStatus.NONE
+    count = len(engine.bound)
+    goes_on.set()
+    thread.join()
+    for each in ((other, y), (third, z), (one, x)):
+        check(*each)
+    assert engine.asked == [[(3, 2)]] and len(engine.bound) == count

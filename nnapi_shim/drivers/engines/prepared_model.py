@@ -1,6 +1,7 @@
 """IPreparedModel and IExecution of the devices of engines."""
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from time import monotonic_ns
 from typing import Any
 
@@ -29,6 +30,15 @@ _Key = tuple[tuple[int, ...], tuple[hal.Dimensions, ...]]
 """The positions of omitted inputs, and the dimensions of the others."""
 
 
+class _State(Enum):
+    """Of dimensions that have no network of their own."""
+
+    NEW, ONCE, COMPILING = range(3)
+
+
+_NEW, _ONCE, _COMPILING = _State
+
+
 class EnginePreparedModel:
     """A model compiled by an engine; a request that omits inputs takes a network of its own."""
 
@@ -53,8 +63,8 @@ class EnginePreparedModel:
         self._generation = process.generation[0]
         self._lock = process.lock()
         self._networks: dict[tuple[int, ...], Network] = {}
-        self._settled: dict[_Key, Network | None] = {}
-        """Networks for dimensions that came twice; None after the first time."""
+        self._settled: dict[_Key, Network | _State] = {}
+        """Networks for dimensions that came twice."""
         self._shapes: dict[Any, list[Resolved]] = {}
         require_time(deadline_ns, f"{self.name} compiles the model")
         self._networks[()] = self._in_time(model, deadline_ns)
@@ -83,19 +93,22 @@ class EnginePreparedModel:
             if network is None:
                 network = self._networks[omitted] = self._in_time(model, None)
             settle = getattr(network, "settled", None)
-            if settle is None or not (counts or self._settled.get(key)):
+            state = self._settled.get(key, _NEW)
+            if settle is None or (state is _NEW and len(self._settled) == _MOST_SETTLED):
                 return network, True
-            if key not in self._settled:
-                if len(self._settled) == _MOST_SETTLED:
-                    return network, True
-                self._settled[key] = None
+            if not isinstance(state, _State):
+                return state, True
+            if not counts or state is _COMPILING:
                 return network, False
-            found = self._settled[key]
-            if found is None:
-                # without it, the open network computes the same
-                found = attempted(lambda: self._limited(lambda: settle(inputs), None)) or network
-                self._settled[key] = found
-            return found, True
+            self._settled[key] = _ONCE if state is _NEW else _COMPILING
+            if state is _NEW:
+                return network, False
+        settled = network  # it computes the same, and does so meanwhile on other threads
+        try:
+            settled = attempted(lambda: self._limited(lambda: settle(inputs), None)) or network
+        finally:
+            self._settled[key] = settled
+        return settled, True
 
     def shapes(
         self, model: hal.Model, omitted: tuple[int, ...], request: hal.Request
