@@ -152,11 +152,10 @@ FAMILIES: dict[str, Family] = {
         (
             F("((x[0] + x[1]) + (x[2] + x[3])))", "((x[0] + x[1]) + (x[2] + x[2])))"),
             F(
-                "np.int32((total - constants[2]) / constants[0])",
-                "np.int32(np.rint((total - constants[2]) / constants[0]))",
+                "np.int32(read_total(totals, c) * factor)",
+                "np.int32(read_total(totals, 0) * factor)",
             ),
-            F("count if left > 0 else rest", "count"),
-            F("range(first + blocks * BLOCK_BYTES, min(", "range(first, min("),
+            F("np.float32(total) / np.float32(divisor)", "np.float32(total) * np.float32(divisor)"),
         ),
     ),
     "selection": Family(

@@ -43,6 +43,27 @@ def test_sums_and_means(shape, axes):
             close(type, operands(type, values, axes), output, relative, absolute)
 
 
+BYTE_CASES = [
+    ((70000, 64), (0,)), ((600, 200), (0,)), ((2, 300, 130), (1,)), ((3, 257, 64), (1,)),
+    ((2, 513, 33), (1,)), ((5, 3, 40), (1,)), ((9, 2, 7), (1,)), ((4, 130, 3), (1,)),
+    ((3, 2, 5, 300), (0, 2)), ((2, 50, 3, 6), (0, 2)), ((300, 4, 300), (0, 2)),
+    ((1, 300000), (1,)), ((37, 4100), (1,)), ((3, 5, 100), (0, 2)),
+    *[((133, length), (1,)) for length in (1, 2, 15, 16, 17, 31, 33, 48, 63, 64, 100, 4095, 4096)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "axes"), BYTE_CASES, ids=str)
+@pytest.mark.parametrize("variant", ["qu8", "qs8"])
+def test_means_of_bytes(shape, axes, variant):
+    random = np.random.default_rng(len(str(shape)))
+    near_whole = random.integers(0, 2, shape) + 131  # sums next to multiples of the count
+    for values in (
+        random.integers(0, 256, shape), np.full(shape, 255), np.zeros(shape, int), near_whole,
+    ):  # fmt: skip
+        inputs = operands(Op.MEAN, tensor(variant, values, QUANTIZED), axes)
+        same(Op.MEAN, inputs, tensor(variant, None, QUANTIZED))
+
+
 @every_case
 @pytest.mark.parametrize("type", [Op.REDUCE_MAX, Op.REDUCE_MIN], ids=lambda type: type.name)
 def test_extremes(type, shape, axes):

@@ -5,16 +5,13 @@ threads.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
-from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
+from nnapi_shim.drivers.cpu.codegen.byte_lanes import sum_lanes
+from nnapi_shim.drivers.cpu.codegen.byte_rows import sum_rows
+from nnapi_shim.drivers.cpu.codegen.clock import LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
-    arithmetic,
     bits_of,
     float_of,
     multiply_any_order_f64,
@@ -22,27 +19,22 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
 )
 from nnapi_shim.drivers.cpu.codegen.reduction_loops import Reduction, reduce_lanes, reduce_rows
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of, sum_of
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, WORD, constant, long, vector
-from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
-    LANE_ROOM,
-    LANES,
+    MEAN_BYTES,
     PRODUCT,
     SUM,
 )
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 ZERO = np.float32(0)
-ROUNDS = 64
-"""Of four bytes each: a 16-bit sum overflows after 257 bytes."""
 
 
 # Sums
 
 
-sum_constants = helper(lambda a: (a.divisor, np.uint8(a.flip), a.excess))
+sum_constants = helper(lambda a: a.divisor)
 no_sum = helper(lambda constants: 0.0)
 add = helper(lambda total, x: total + x)
 add_four = helper(lambda total, x: total + ((x[0] + x[1]) + (x[2] + x[3])))
@@ -55,137 +47,30 @@ sum_floats = helper(lambda x, length, constants: sum_of(x, length))
 
 
 @helper
-def write_quotient(y, at, total, constants):
+def write_quotient(y, at, total, divisor):
     """The sum or the mean; of a sum that exceeds float32 infinity."""
-    write_f32(y, at, np.float32(total) / np.float32(constants[0]))
+    write_f32(y, at, np.float32(total) / np.float32(divisor))
 
 
 _sum = Reduction("reduce_sum", SUM, "f32", sum_constants, no_sum, write_quotient)
 reduce_rows(_sum, sum_floats, add)
 reduce_lanes(_sum, exact_float, "f64", add, add_four)
 
-read_u8, write_b8 = READ["u8"], WRITE["b8"]
+read_u8, write_b8, read_total = READ["u8"], WRITE["b8"], READ_BACK["f64"]
 
-
-BLOCK_BYTES = 4 * TILING.lanes
-
-
-@emits(types.int64(types.int64, types.int64, types.uint8))
-def sum_of_blocks(builder, address, count, flip):
-    """The sum of the bytes XOR flip of `count` blocks of BLOCK_BYTES, fewer than LONG bytes."""
-    lanes, block = vector(WORD, TILING.lanes), vector(BYTE, BLOCK_BYTES)
-    sums = builder.variable(lanes, ir.Constant(lanes, None))
-    ones = constant(block, 1)
-    add_quads = ISA.dot_quads if TILING.group == 4 else ISA.dot_byte_pairs
-    signed = TILING.group == 4 and TILING.signed_dots  # their bytes are 128 less
-    mask = builder.splat(builder.xor(flip, BYTE(0x80)) if signed else flip, BLOCK_BYTES)
-    with builder.each(count, BLOCK_BYTES) as offset:
-        value = builder.xor(builder.load_from(builder.add(address, offset), block, 1), mask)
-        builder.store(add_quads(builder, builder.load(sums), value, ones), sums)
-    name = f"llvm.vector.reduce.add.v{TILING.lanes}i32"
-    total = builder.sext(builder.call_by_name(name, WORD, builder.load(sums)), LONG_WORD)
-    less = builder.mul(count, long(128 * BLOCK_BYTES if signed else 0))
-    return builder.add(total, less)
+mean_constants = helper(lambda a: a.factor)
 
 
 @helper
-def sum_bytes(x, length, constants):
-    """The sum of a row."""
-    total = 0.0
-    for first in range(0, length, LONG):
-        subtotal = np.int32(0)
-        blocks = (min(first + LONG, length) - first) // BLOCK_BYTES
-        total += np.float64(sum_of_blocks(x + first, blocks, constants[1]))
-        for i in range(first + blocks * BLOCK_BYTES, min(first + LONG, length)):
-            subtotal = add32(subtotal, np.int32(np.uint8(read_u8(x, i) ^ constants[1])))
-        total += np.float64(subtotal)
-    return total
-
-
-@helper
-def write_truncated(y, at, total, constants):
-    """The mean, rounded toward zero."""
-    write_b8(y, at, np.int32((total - constants[2]) / constants[0]))
-
-
-_sum = Reduction("reduce_sum", SUM, "b8", sum_constants, no_sum, write_truncated)
-reduce_rows(_sum, sum_bytes, add)
-
-read_total, write_total = READ_BACK["f64"], WRITE["f64"]
-read_16, write_16 = READ_BACK["u16"], WRITE["b16"]
-add16 = arithmetic(types.uint16, lambda b, x, y: b.add(x, y))
-
-
-@helper
-def byte_as_16(x, i, flip):
-    """A byte, flipped, in 16 bits."""
-    return np.uint16(read_u8(x, i) ^ flip)
-
-
-@helper
-def flush_sums(totals, sums, count):
-    """totals: float64[count] += sums: uint16[count], which become 0."""
+def write_means(totals, y, count, x, view, factor, deadline):
+    """The means, rounded toward zero."""
     for c in range(count):
-        write_total(totals, c, read_total(totals, c) + np.float64(read_16(sums, c)))
-    for c in range(count):
-        write_16(sums, c, np.int32(0))
+        write_b8(y, c, np.int32(read_total(totals, c) * factor))
+    return True
 
 
-@kernel(SUM)
-def reduce_sum_lanes_b8(a, tile, deadline):
-    """The loop of reduce_lanes with 16-bit sums of up to 4 * ROUNDS bytes. `lanes` has the float64
-    totals, then the 16-bit sums.
-    """
-    repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
-    values = sum_constants(a)
-    flip = values[1]
-    totals = a.lanes + tile * LANES * LANE_ROOM
-    sums = totals + LANES * 8
-    pitch, steps, rest = fold * inner, length // fold, length % fold * inner
-    blocks = (inner + LANES - 1) // LANES
-    for block in range(*part(a.outer * rows * blocks, a.tile_blocks, tile)):
-        at, lane = block // blocks, block % blocks * LANES
-        wanted = min(LANES, inner - lane)
-        count = fold * inner if fold > 1 else wanted
-        for c in range(count):
-            write_total(totals, c, 0.0)
-        for c in range(count):
-            write_16(sums, c, np.int32(0))
-        source = a.input + (at // rows * repeats * rows + at % rows) * length * inner + lane
-        work = 0
-        for repeat in range(repeats):
-            x0 = source + repeat * rows * length * inner
-            left = steps
-            while left >= 0:
-                work += 1
-                if work % ROUNDS == 0:
-                    flush_sums(totals, sums, count)
-                    if late(deadline):
-                        return DEADLINE
-                if left >= 4:
-                    x1, x2, x3 = x0 + pitch, x0 + 2 * pitch, x0 + 3 * pitch
-                    for c in range(count):
-                        two = add16(byte_as_16(x0, c, flip), byte_as_16(x1, c, flip))
-                        four = add16(two, add16(byte_as_16(x2, c, flip), byte_as_16(x3, c, flip)))
-                        write_16(sums, c, np.int32(add16(read_16(sums, c), four)))
-                    x0, left = x0 + 4 * pitch, left - 4
-                else:
-                    for c in range(count if left > 0 else rest):
-                        write_16(
-                            sums, c, np.int32(add16(read_16(sums, c), byte_as_16(x0, c, flip)))
-                        )
-                    x0, left = x0 + pitch, left - 1
-        flush_sums(totals, sums, count)
-        folded = fold
-        while folded > 1:
-            folded //= 2
-            other = totals + folded * inner * 8
-            for c in range(folded * inner):
-                write_total(totals, c, read_total(totals, c) + read_total(other, c))
-        y = a.output + at * inner + lane
-        for c in range(wanted):
-            write_truncated(y, c, read_total(totals, c), values)
-    return 0
+sum_rows("mean", MEAN_BYTES, mean_constants, write_means)
+sum_lanes("mean", MEAN_BYTES, mean_constants, write_means)
 
 
 # Products
