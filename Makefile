@@ -35,7 +35,7 @@ RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 # Targets start hundreds of Pythons. Each would compile all that it imports again if none might write what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-engine-models test-engines test-gpu bench-gpu check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-engine-models check-engine-sweeps test-engines test-gpu bench-gpu check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -254,6 +254,11 @@ check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of 
 # The trained models of ../shared/models on them, with what they decline on nnapi-reference; MODELS= are parts of names.
 check-engine-models: library $(VENV)-bench/ready ## trained models on devices of engines; DEVICES=, MODELS=
 	$(VENV)-bench/bin/python -m tests.engines.models $(ENGINE_DEVICES) $(if $(MODELS),--models $(MODELS))
+
+# Each operation with random sizes that models have, beside nnapi-reference: minutes for an engine that does not compile.
+# CASES= of each operation; OPERATIONS=, TYPES= (f32, i32, b8, qu8, qs8, f16) choose; SEED= is the number of the first case.
+check-engine-sweeps: library $(VENV)-bench/ready ## operations with sizes of models on devices of engines; DEVICES=, OPERATIONS=, TYPES=, CASES=, SEED=
+	$(VENV)-bench/bin/python -m tests.engines.sweep $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(TYPES),--types $(TYPES)) $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(UNTRIED),--untried)
 
 # A sample of vectors, and how devices behave; Vulkan takes a driver, such as that of Debian's mesa-vulkan-drivers.
 test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime, LiteRT and IREE, where there is Vulkan by it, too

@@ -11,8 +11,6 @@ that it declined, and names the rows without which they all are right.
 
 import argparse
 import json
-import os
-import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -28,6 +26,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, OperationType, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from tests.conformance.vectors import Example, examples
+from tests.engines.children import computed, end_of
 from tests.formats.exports import model_of
 
 WITHIN = {
@@ -39,8 +38,6 @@ WITHIN = {
 it, for all engines. float16: also float32 of relaxed models, and of models with float16 tensors.
 """
 LOOP_NS = 100_000_000
-MOST_S = 60
-"""For an example: an engine that keeps Python's lock cannot be stopped otherwise."""
 
 
 class Outcome(NamedTuple):
@@ -172,14 +169,11 @@ def _compare(example: Example, at: int, buffer: Any, dimensions: Sequence[int]) 
     dtype = hal_dtype(kind)
     actual = buffer[:size].view(dtype)
     expected = np.frombuffer(example.bytes_at(location), dtype)
-    if kind is T.TENSOR_BOOL8:
-        wrong = actual != expected
-    else:
-        absolute, relative = _within(example, kind)
-        a, e = actual.astype(np.float64), expected.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            near = np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= absolute + relative * abs(e))
-            wrong = ~((a == e) | near)
+    absolute, relative = _within(example, kind)
+    a, e = actual.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        near = np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= absolute + relative * abs(e))
+    wrong = ~((a == e) | near)
     where = int(np.flatnonzero(wrong)[0]) if wrong.any() else 0
     assert not wrong.any(), (
         f"output {at}: {wrong.sum()} of {wrong.size}; [{where}] is {actual[where]}, expected "
@@ -191,11 +185,16 @@ def _within(example: Example, kind: T) -> tuple[float, float]:
     if kind in (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED, T.TENSOR_QUANT8_SYMM):
         return max(float(example.entry["quant8_tolerance"]), WITHIN["steps"]), 0.0
     halves = any(o["type"] == T.TENSOR_FLOAT16 for g in example.graphs for o in g["operands"])
-    if kind is T.TENSOR_FLOAT16 or (
-        kind is T.TENSOR_FLOAT32 and (example.entry["relaxed"] or halves)
-    ):
+    return within(kind, bool(example.entry["relaxed"] or halves))
+
+
+def within(kind: T, is_relaxed: bool = False) -> tuple[float, float]:
+    """What elements of a type may differ by, absolutely and relatively."""
+    if kind is T.TENSOR_FLOAT16 or (kind is T.TENSOR_FLOAT32 and is_relaxed):
         return WITHIN["float16"]
-    return WITHIN["float32"] if kind is T.TENSOR_FLOAT32 else (WITHIN["steps"], 0.0)
+    if kind is T.TENSOR_FLOAT32:
+        return WITHIN["float32"]
+    return (0.0 if kind in (T.TENSOR_INT32, T.INT32, T.TENSOR_BOOL8) else WITHIN["steps"]), 0.0
 
 
 def hal_dtype(kind: T) -> Any:
@@ -273,27 +272,16 @@ def unneeded(chosen: Sequence[Example], name: str) -> list[str]:
 
 
 def in_children(chosen: Sequence[Example], name: str, by_memory: bool = False) -> list[Outcome]:
-    """Outcomes of all; a child that dies or hangs gives its example one, and another takes over."""
-    outcomes: list[Outcome] = []
-    while len(outcomes) < len(chosen):
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(read)
-            with os.fdopen(write, "w") as pipe:
-                for example in chosen[len(outcomes) :]:
-                    signal.alarm(MOST_S)
-                    print(json.dumps(outcome(example, name, by_memory)), file=pipe, flush=True)
-                    _kept.clear()
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            outcomes += [Outcome(*json.loads(line)) for line in pipe]
-        _, status = os.waitpid(child, 0)
-        if status:
-            example = chosen[len(outcomes)]
-            outcomes.append(Outcome(example.name, "wrong", f"status {status}", [], []))
-    return outcomes
+    """Outcomes of all; an example with which the engine crashes or hangs gets one, too."""
+
+    def compute(example: Example) -> Outcome:
+        _kept.clear()
+        return outcome(example, name, by_memory)
+
+    def died(example: Example, status: int) -> Outcome:
+        return Outcome(example.name, "wrong", end_of(status), [], [])
+
+    return [Outcome(*item) for item in computed(chosen, compute, died)]
 
 
 if __name__ == "__main__":

@@ -67,13 +67,13 @@ def close(
         try:
             _compare(node.type, output.operand.type, ours, theirs, what)
         except Difference:
-            spread = _spread(node, inputs, outputs, position)
+            apart = spread(node, inputs, outputs, position)
             if special:
-                spread = spread + leeway(node, inputs, outputs, position)
-            _compare(node.type, output.operand.type, ours, theirs, what, spread)
+                apart = apart + leeway(node, inputs, outputs, position)
+            _compare(node.type, output.operand.type, ours, theirs, what, apart)
 
 
-def _spread(node: Node, inputs: Sequence[Value], outputs: Sequence[Value], position: int) -> Any:
+def spread(node: Node, inputs: Sequence[Value], outputs: Sequence[Value], position: int) -> Any:
     """How far a TENSOR_FLOAT32 output moves when the last bits of the inputs change.
 
     Where it moves further than the tolerance, as with a sum of products that cancel each other or a

@@ -28,6 +28,18 @@ def _is_cropped_unevenly(node: Any) -> bool:
     return any(span.head != max(span.tail, 0) for span in transpose_spans(node))
 
 
+def _leaves_rows_over(node: Any) -> bool:
+    """Whether a filter that moves in steps has room for one of them."""
+    sizes = node.outputs[0].dimensions[2:] if node.nchw else node.outputs[0].dimensions[1:3]
+    strides = (node.stride_height, node.stride_width)
+    return any(size == 1 and stride > 1 for size, stride in zip(sizes, strides, strict=False))
+
+
+def _is_along_inner_axis(node: Any) -> bool:
+    rank = len(node.input.dimensions)
+    return node.axis not in (-1, rank - 1)
+
+
 def _leaves_channels_over(node: Any) -> bool:
     return bool(node.depth_multiplier == 1 and node.filter.dimensions[3] % 64)
 
@@ -93,6 +105,14 @@ DECLINED: tuple[Declined, ...] = (
         _SEEN,
     ),
     Declined(
+        ("CONV_2D", "DEPTHWISE_CONV_2D", "GROUPED_CONV_2D"),
+        _leaves_rows_over,
+        "with a stride and an output of one row or column",
+        "the model does not compile if rows or columns are left over",
+        _SEEN,
+        in_vectors=False,
+    ),
+    Declined(
         ("RESIZE_NEAREST_NEIGHBOR",),
         lambda node: bool(node.align_corners),
         "with align_corners",
@@ -126,6 +146,15 @@ DECLINED: tuple[Declined, ...] = (
         _leaves_channels_over,
         "with depth_multiplier 1 and a number of channels that 64 does not divide",
         "the sums are wrong",
+        _SEEN,
+        _GPUS,
+        in_vectors=False,
+    ),
+    Declined(
+        ("SOFTMAX",),
+        _is_along_inner_axis,
+        "with an axis before the last",
+        "results differ from run to run",
         _SEEN,
         _GPUS,
         in_vectors=False,

@@ -30,6 +30,8 @@ Plan = dict[str, Any]
 Planner = Callable[["Use", Random, int], Plan]
 SIZES = (1, 2, 3, 5, 8, 17)
 DEPTHS = (1, 2, 3, 4, 8, 19, 33)
+SIDES = (3, 4, 5, 6, 7, 8)
+"""Of images that a window slides over."""
 
 
 def pick(rng: Random, choices: Any) -> int:
@@ -77,7 +79,7 @@ def narrowed(rng: Random, full: Dimensions) -> list[Dimensions]:
 def sliding(use: "Use", rng: Random, batch: int) -> Plan:
     """An image, and a window that fits into it."""
     depth = pick(rng, DEPTHS)
-    height, width = (pick(rng, range(3, 9)) for _ in range(2))
+    height, width = (pick(rng, SIDES) for _ in range(2))
     nchw = "nchw" in use.names and bool(rng.integers(2))
     plan: Plan = {
         "input": (batch, depth, height, width) if nchw else (batch, height, width, depth),
