@@ -252,8 +252,8 @@ check-engines: library $(VENV)-bench/ready ## conformance vectors on devices of 
 	$(VENV)-bench/bin/python -m tests.engines.vectors $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(ROWS),--rows) $(if $(MEMORY),--memory)
 
 # The trained models of ../shared/models on them, with what they decline on nnapi-reference; MODELS= are parts of names.
-check-engine-models: library $(VENV)-bench/ready ## trained models on devices of engines; DEVICES=, MODELS=
-	$(VENV)-bench/bin/python -m tests.engines.models $(ENGINE_DEVICES) $(if $(MODELS),--models $(MODELS))
+check-engine-models: library $(VENV)-bench/ready ## trained models on devices of engines; DEVICES=, MODELS=, EACH=1
+	$(VENV)-bench/bin/python -m tests.engines.models $(ENGINE_DEVICES) $(if $(MODELS),--models $(MODELS)) $(if $(EACH),--each)
 
 # Each operation with random sizes that models have, beside nnapi-reference: minutes for an engine that does not compile.
 # CASES= of each operation; OPERATIONS=, TYPES= (f32, i32, b8, qu8, qs8, f16) choose; SEED= is the number of the first case.
