@@ -148,7 +148,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "reduction": Family(
-        "reduction",
+        "reduction quantized_sums",
         (
             F("((x[0] + x[1]) + (x[2] + x[3])))", "((x[0] + x[1]) + (x[2] + x[2])))"),
             F(
@@ -156,6 +156,15 @@ FAMILIES: dict[str, Family] = {
                 "np.int32(read_total(totals, 0) * factor)",
             ),
             F("np.float32(total) / np.float32(divisor)", "np.float32(total) * np.float32(divisor)"),
+            F(
+                "    if unsure != 0:\n        for c in range(count):",
+                "    if unsure < 0:\n        for c in range(count):",
+            ),
+            F("(read_qs8(x, i * pitch) - zero_point) * scale", "read_qs8(x, i * pitch) * scale"),
+            F(
+                "builder.store(builder.or_(builder.load(unsure), far), unsure)",
+                "builder.store(far, unsure)",
+            ),
         ),
     ),
     "selection": Family(

@@ -194,6 +194,14 @@ def made_real(model: Model) -> Any:
     return model.quantize(model.sub(real, whole), output=S8, scale=0.02, zero_point=100)
 
 
+def quantized_sums(model: Model) -> Any:
+    x = model.input(U8, [2, 5, 6, 70], 0.05, 128)
+    real = model.dequantize(x, output=F32)
+    y = model.quantize(model.reduce_sum(real, [1, -2]), output=S8, scale=0.31, zero_point=-9)
+    real = model.dequantize(y, output=F32)
+    return model.quantize(model.mean(real, [1], keep_dims=True), output=U8, scale=0.2)
+
+
 def of_bytes(model: Model) -> Any:
     """Functions of one byte, also through floats."""
     x = model.input(U8, [3, 40, 50], 0.05, 128)
@@ -311,6 +319,7 @@ CASES = [
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     # Other tiers make int16 of bytes first, which is a step of its own.
     Case(quantized_rows, "fuse_tiles", (1,), tiers=WITH_QUADS),
+    Case(quantized_sums, "sum_bytes", (2, 5)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(chosen_bytes, "tabulate_bytes", (5,)),
     Case(gelu, "fuse_gelu", (8,)),

@@ -126,6 +126,14 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(" and keep is not None and keep > 0", ""),
         DECLARED,
     ),
+    "sum_bytes": (
+        *IN_USE,
+        M("operands[source].type not in BYTES or ", ""),
+        M("SUM = Op((O.REDUCE_SUM, O.MEAN), ", "SUM = Op((O.REDUCE_SUM, O.MEAN, O.REDUCE_MAX), "),
+        M("item.type is O.MEAN", "True"),
+        M("axis % rank for axis in axes", "axis % rank for axis in axes[:1]"),
+        DECLARED,
+    ),
     "tabulate_bytes": (
         M("output not in graph.outputs and ", ""),
         M("operand.dimensions != dimensions or ", ""),

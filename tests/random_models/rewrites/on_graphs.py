@@ -339,6 +339,31 @@ def _dequantized(s: Sketch, shape: tuple[int, ...]) -> int:
     return s.add(O.DEQUANTIZE, [stored], F32)
 
 
+def sum_bytes(s: Sketch) -> int:
+    """A DEQUANTIZE, a sum or a mean along some axes, and a QUANTIZE; now and then almost."""
+    shape = s.one_of(shape_of(s), shape_of(s), (s.between(1, 40), s.between(1, 150)))
+    kind = s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM)
+    scale, zero = s.quantization(kind)
+    if s.chance(0.2):
+        scale = float(np.float32(s.one_of(1e-38, 1e-33, 1e33, 1e37)))
+    x = s.tensor(kind, shape, (scale or 0.5, zero)) if s.chance(0.4) else s.source(kind, shape)
+    real = s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F32, F16))
+    axes = [s.between(-len(shape), len(shape) - 1) for _ in range(s.between(1, 3))]
+    kept = [axes, s.one_of(0, 1)]
+    if s.chance(0.5):
+        total = s.add(O.MEAN, [real, *map(s.numbers, kept)])
+    else:
+        total = s.add(
+            s.one_of(O.REDUCE_SUM, O.REDUCE_SUM, O.REDUCE_MAX),
+            [real, s.numbers(axes), s.boolean(bool(kept[1]))],
+        )
+    target = s.one_of(U8, S8)
+    ratio = s.one_of(1, 2, 8, s.rng.uniform(0.2, 30), 1e-6)
+    size = float(np.float32(min((s.parameters(x)[0] or 1) * ratio, 3e38)))
+    result = s.add(O.QUANTIZE, [total], target, (size, s.quantization(target)[1]))
+    return s.passed_on(result) if s.chance(0.6) else result
+
+
 ON_GRAPHS = (
     keep_weights_q8,
     fold_constants,
@@ -349,6 +374,7 @@ ON_GRAPHS = (
     fuse_activations,
     fuse_gelu,
     fuse_layer_norm,
+    sum_bytes,
     tabulate_bytes,
     compress_weights_f16,
 )

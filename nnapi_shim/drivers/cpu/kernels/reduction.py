@@ -5,30 +5,42 @@ threads.
 """
 
 import numpy as np
+from llvmlite import ir
+from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.byte_lanes import sum_lanes
 from nnapi_shim.drivers.cpu.codegen.byte_rows import sum_rows
 from nnapi_shim.drivers.cpu.codegen.clock import LONG, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
+    add_any_order_f64,
     bits_of,
+    clamp,
     float_of,
     multiply_any_order_f64,
+    rounded,
+    truncated,
     xor32,
 )
 from nnapi_shim.drivers.cpu.codegen.reduction_loops import Reduction, reduce_lanes, reduce_rows
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of, sum_of
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, BYTE, DOUBLE, FLOAT, constant, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
+from nnapi_shim.drivers.cpu.kernels.conversion import quantized
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
     MEAN_BYTES,
     PRODUCT,
     SUM,
+    SUM_BYTES,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
-ZERO = np.float32(0)
+ZERO, ONE = np.float32(0), np.float32(1)
 
 
 # Sums
@@ -71,6 +83,116 @@ def write_means(totals, y, count, x, view, factor, deadline):
 
 sum_rows("mean", MEAN_BYTES, mean_constants, write_means)
 sum_lanes("mean", MEAN_BYTES, mean_constants, write_means)
+
+read_qu8, read_qs8 = READ["qu8"], READ["qs8"]
+
+
+@helper
+def real_sum(x, pitch, length, is_signed, zero_point, scale):
+    """The sum of dequantized bytes, `pitch` bytes apart, in float64: exact in any order."""
+    total = 0.0
+    if is_signed:
+        for i in range(length):
+            real = (read_qs8(x, i * pitch) - zero_point) * scale
+            total = add_any_order_f64(total, np.float64(real))
+    else:
+        for i in range(length):
+            real = (read_qu8(x, i * pitch) - zero_point) * scale
+            total = add_any_order_f64(total, np.float64(real))
+    return total
+
+
+@helper
+def real_sums(x, view, dequantization, deadline):
+    """(whether the deadline is met, the sum of the dequantized bytes of a result)."""
+    repeats, repeat_pitch, length, pitch, _ = view
+    total = 0.0
+    for repeat in range(repeats):
+        if late(deadline):
+            return False, total
+        at = x + repeat * repeat_pitch
+        if pitch == 1:  # in vectors
+            total += real_sum(at, 1, length, *dequantization)
+        else:
+            total += real_sum(at, pitch, length, *dequantization)
+    return True, total
+
+
+@helper
+def nearly(total, shift, factor, quantization):
+    """The quotient of a sum, within a whole step of the range of results."""
+    return clamp(np.float32(total - shift) * factor, quantization[1] - ONE, quantization[2] + ONE)
+
+
+@helper
+def is_unsure(quotient, sure):
+    """Whether a quotient is close to a half."""
+    return abs(quotient - np.float32(rounded(quotient))) > sure
+
+
+@emits(types.int64(*[types.int64] * 3, types.float64, *[types.float32] * 4, types.int32))
+def quantize_totals(
+    builder, totals, target, vectors, shift, factor, sure, low, high, zero_point
+):  # fmt: skip
+    """Quantize `vectors` vectors of totals; returns whether a quotient is close to a half."""
+    lanes = TILING.lanes
+    numbers, floats = vector(DOUBLE, lanes), vector(FLOAT, lanes)
+    shift, factor, sure, low, high, zero_point = (
+        builder.splat(each, lanes) for each in (shift, factor, sure, low, high, zero_point)
+    )
+    least, most = (
+        builder.fadd(end, constant(floats, by)) for end, by in ((low, -1.0), (high, 1.0))
+    )
+    unsure = builder.variable(vector(BIT, lanes), constant(vector(BIT, lanes), 0))
+    with builder.each(vectors, lanes) as first:
+        total = builder.load_from(builder.add(totals, builder.shl(first, long(3))), numbers, 8)
+        quotient = builder.fmul(builder.fptrunc(builder.fsub(total, shift), floats), factor)
+        quotient = builder.clamp(quotient, least, most)
+        whole = ISA.rounded(builder, quotient)
+        apart = builder.fsub(quotient, builder.sitofp(whole, floats))
+        far = builder.fcmp_ordered(">", builder.call_same("llvm.fabs", apart), sure)
+        builder.store(builder.or_(builder.load(unsure), far), unsure)
+        ends = (builder.fptosi(end, whole.type) for end in (low, high))
+        result = builder.add(builder.clamp_integers(whole, *ends), zero_point)
+        narrow = builder.trunc(result, vector(BYTE, lanes))
+        builder.store_to(narrow, builder.add(target, first), 1)
+    return builder.zext(builder.bitcast(builder.load(unsure), ir.IntType(lanes)), LONG_WORD)
+
+
+quantized_sum_constants = helper(
+    lambda a: (
+        (a.is_signed != 0, a.zero_point, a.scale),
+        (a.shift, a.factor, a.sure, a.divisor),
+        (a.target_scale, a.low, a.high, np.int32(a.target_zero_point)),
+    )
+)
+
+
+@helper
+def write_quantized_sums(totals, y, count, x, view, values, deadline):
+    """The sums, quantized."""
+    dequantization, (shift, factor, sure, divisor), quantization = values
+    _, low, high, zero_point = quantization
+    vectors = count // TILING.lanes
+    unsure = quantize_totals(totals, y, vectors, shift, factor, sure, low, high, zero_point)
+    for c in range(vectors * TILING.lanes, count):
+        quotient = nearly(read_total(totals, c), shift, factor, quantization)
+        unsure |= np.int64(is_unsure(quotient, sure))
+        result = clamp(np.float32(rounded(quotient)), low, high)
+        write_b8(y, c, add32(truncated(result), zero_point))
+    if unsure != 0:
+        for c in range(count):
+            quotient = nearly(read_total(totals, c), shift, factor, quantization)
+            if is_unsure(quotient, sure):
+                is_met, total = real_sums(x + c * view[4], view, dequantization, deadline)
+                if not is_met:
+                    return False
+                write_b8(y, c, quantized(np.float32(total) / divisor, quantization))
+    return True
+
+
+sum_rows("quantized_sum", SUM_BYTES, quantized_sum_constants, write_quantized_sums)
+sum_lanes("quantized_sum", SUM_BYTES, quantized_sum_constants, write_quantized_sums)
 
 
 # Products

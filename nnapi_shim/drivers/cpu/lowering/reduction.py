@@ -26,6 +26,7 @@ from nnapi_shim.drivers.cpu.program.record import (
     record,
 )
 from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -61,6 +62,15 @@ SUM = record(Space.RUNS, **VIEW, divisor=FLOAT64)
 """Of floats."""
 MEAN_BYTES = record(**AXES, is_signed=INT64, factor=FLOAT64)
 """Sums times the factor, rounded toward zero. Blocks have up to SUMMED_LANES lanes."""
+SUM_BYTES = record(
+    **AXES, is_signed=INT64, scale=FLOAT32, zero_point=FLOAT32, divisor=FLOAT32, shift=FLOAT64,
+    factor=FLOAT32, sure=FLOAT32, target_scale=FLOAT32, low=FLOAT32, high=FLOAT32,
+    target_zero_point=INT64,
+)  # fmt: skip
+"""The sum of (x - zero_point) * scale, divided by `divisor`, quantized: as DEQUANTIZE, REDUCE_SUM
+or MEAN, and QUANTIZE compute it, in float32. About (sum - shift) * factor; results are recomputed
+if that is more than `sure` away from a whole number. low, high: of results, less their zero point.
+"""
 PRODUCT = record(Space.RUNS, **VIEW)
 EXTREME = record(Space.RUNS, **VIEW, flip=INT64, start=FLOAT32)
 """The maximum of numbers whose bits are XORed with `flip`; at least `start`."""
@@ -94,6 +104,52 @@ def lower_mean(op: BoundOperation) -> list[Step]:
     # with other means stay below the next whole number, as sums are smaller than 2^50.
     factor = (1 + 2.0**-51) / count
     return [_byte_sums(MEAN_BYTES, "mean", op.input, op.output, view, factor=factor)]
+
+
+MOST_SUMMED = 1 << 20
+"""Elements of a quantized sum: sums of as many products of 8 bits and a float32 are exact in
+float64, in any order."""
+SMALLEST, LARGEST_SCALE = 2.0**-90, 2.0**90
+"""Scales with which all products are normal numbers, and sums finite."""
+MOST_UNSURE = 2.0**-5
+"""Quantized sums that are recomputed, at most, as a share of all."""
+
+
+def quantized_sum(
+    source: BoundOperand, target: BoundOperand, axes: Collection[int], is_mean: bool
+) -> Step | None:
+    """The step of DEQUANTIZE, REDUCE_SUM or MEAN of float32, and QUANTIZE; None if that would be
+    slower than these.
+    """
+    view = _view(source.dimensions, axes)
+    count = view.repeats * view.length
+    scales = source.scale, target.scale
+    if count > MOST_SUMMED or min(scales) < SMALLEST or max(scales) > LARGEST_SCALE:
+        return None
+    factor = source.scale / target.scale / (count if is_mean else 1)
+    # The products of the sum are rounded to 24 bits, and so are, for numbers below 256, the sum,
+    # mean and quotient here, and sum, factor and product there.
+    error = 2.0**-24 * (255 * count * factor + 6 * 256)
+    if 2 * error > MOST_UNSURE:
+        return None
+    lowest, highest = QUANTIZED_RANGE[target.type]
+    return _byte_sums(
+        SUM_BYTES,
+        "quantized_sum",
+        source,
+        target,
+        view,
+        scale=source.scale,
+        zero_point=source.zero_point,
+        divisor=count if is_mean else 1,
+        shift=count * source.zero_point,
+        factor=factor,
+        sure=0.5 - error,
+        target_scale=target.scale,
+        low=lowest - target.zero_point,
+        high=highest - target.zero_point,
+        target_zero_point=target.zero_point,
+    )
 
 
 def _byte_sums(

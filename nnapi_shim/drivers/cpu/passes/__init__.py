@@ -86,6 +86,12 @@ def _dequantizes_weights(graph: Subgraph) -> bool:
     return O.DEQUANTIZE in types and not types.isdisjoint(ON_ONE_ROW)
 
 
+def _quantizes_sums(graph: Subgraph) -> bool:
+    """Whether there are a DEQUANTIZE, a sum or a mean, and a QUANTIZE."""
+    types = types_of(graph)
+    return {O.DEQUANTIZE, O.QUANTIZE} <= types and not types.isdisjoint((O.REDUCE_SUM, O.MEAN))
+
+
 def _has(*spaces: str) -> Callable[[Schedule], bool]:
     """Whether a schedule has steps of all of these iteration spaces."""
     return lambda schedule: {each.step.record.space for each in schedule.steps}.issuperset(spaces)
@@ -140,6 +146,7 @@ GRAPH_PASSES = (
     GraphPass("fuse_activations", _of(O.RELU, O.RELU1, O.RELU6)),
     GraphPass("fuse_gelu", _of(O.TANH)),
     GraphPass("fuse_layer_norm", _of(O.SQRT)),
+    GraphPass("sum_bytes", _quantizes_sums),
     GraphPass("tabulate_bytes", _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH)),
     GraphPass("compress_weights_f16", _of(*ON_ONE_ROW), relaxed=True),
 )
