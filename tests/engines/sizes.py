@@ -57,7 +57,7 @@ class Sizes(np.random.Generator):
 
 
 def sized(use: Use, seed: int) -> Example:
-    """The example of a use and a seed: always the same one."""
+    """The example of a use and a seed: always the same one. Each output has elements."""
     rng = Sizes(np.random.PCG64(seed))
     name = use.operation.type.name
     while True:
@@ -67,7 +67,13 @@ def sized(use: Use, seed: int) -> Example:
             continue
         made = example(use, rng, contents=contents, plan=plan)
         shapes = use.operation.shape(made.op)
-        if flops(made) < MOST_WORK and max(map(prod, shapes)) < MOST_ELEMENTS:
+        counts = [prod(shape) for shape in shapes]
+        is_known = not use.operation.data_dependent
+        if (
+            flops(made) < MOST_WORK
+            and max(counts) < MOST_ELEMENTS
+            and (min(counts) or not is_known)
+        ):
             return made._replace(inputs=[_canonical(value) for value in made.inputs])
 
 
@@ -87,7 +93,7 @@ def _canonical(value: Value) -> Value:
 
 def contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
     """A tensor of numbers with few bits; all different where NNAPI leaves the order of equal ones
-    open.
+    open, and none 0 where they are divided by.
     """
     if name == "TOPK_V2" and type not in QUANTIZED_RANGE:
         return tensor(type, rng.permutation(prod(dimensions)).reshape(dimensions))
@@ -96,5 +102,7 @@ def contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
     if type is T.TENSOR_BOOL8:
         return tensor(type, rng.integers(0, 2, dimensions))
     if type is T.TENSOR_INT32:
-        return tensor(type, rng.integers(-1000, 1001, dimensions))
+        return tensor(type, rng.integers(1 if name == "DIV" else -1000, 1001, dimensions))
+    if name == "DIV":
+        return tensor(type, (2 * rng.integers(-8, 8, dimensions) + 1) / 16)
     return tensor(type, rng.integers(-15, 16, dimensions) / 16)

@@ -42,4 +42,20 @@ DECLINED: tuple[Declined, ...] = (
         "the result has no elements",
         _SEEN,
     ),
+    Declined(
+        ("LOCAL_RESPONSE_NORMALIZATION", "SVDF"),
+        always,
+        "",
+        "the result is wrong with most sizes",
+        _SEEN,
+        in_vectors=False,
+    ),
+    Declined(
+        ("DIV",),
+        has_type("TENSOR_INT32"),
+        "with int32 tensors",
+        "some quotients are too small by 1",
+        _SEEN,
+        in_vectors=False,
+    ),
 )
