@@ -261,7 +261,7 @@ check-engine-sweeps: library $(VENV)-bench/ready ## operations with sizes of mod
 	$(VENV)-bench/bin/python -m tests.engines.sweep $(ENGINE_DEVICES) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(TYPES),--types $(TYPES)) $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(UNTRIED),--untried)
 
 # A sample of vectors, and how devices behave; Vulkan takes a driver, such as that of Debian's mesa-vulkan-drivers.
-test-engines: library usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime, LiteRT and IREE, where there is Vulkan by it, too
+test-engines: library companion usable-kernels $(VENV)-bench/ready ## devices of OpenVINO, ONNX Runtime, LiteRT and IREE, where there is Vulkan by it, too
 	$(VENV)-bench/bin/python -m pytest -m integration tests/engines $(TESTS)
 
 test-gpu: library $(VENV)-bench/ready ## conformance vectors on the GPUs and NPUs of engines, if there are any
