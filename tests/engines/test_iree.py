@@ -307,6 +307,17 @@ def test_depthwise_sums_by_vulkan():
 
 
 @needs_vulkan
+def test_another_inner_axis_by_vulkan():
+    for axis in (-1, 0):
+        b = Builder()
+        x = b.input((2, 10))
+        out = b.temporary((2, 10))
+        b.operation(O.L2_NORMALIZATION, [x, b.constant(axis, T.INT32)], [out])
+        (reason,) = vectors.device(VULKAN).getReasons(b.model([x], [out]))
+        assert bool(reason) is (axis == 0)
+
+
+@needs_vulkan
 def test_an_inner_axis_by_vulkan():
     """Its results differ from run to run on lavapipe; a GPU may get them right."""
     reasons = {}
