@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from iree import runtime
 
-from nnapi_shim import address, log, processors
+from nnapi_shim import address, log, process, processors
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
+from nnapi_shim.drivers.engines.device_buffer import require_generation
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
 from nnapi_shim.drivers.engines.iree_compiler import compiled
 from nnapi_shim.drivers.engines.iree_targets import ANY, GPUS, PROCESSOR, VULKAN, options_of
@@ -43,8 +44,9 @@ class Engine:
                 "together",
                 "engine.versions",
             )
-        self._lock = Lock()
+        self._lock = process.lock()
         self._devices: dict[str, Any] = {}
+        self._generation = process.generation[0]
         self._options = {PROCESSOR: ANY[PROCESSOR]}
         """Place of a target -> options of the compiler."""
 
@@ -81,6 +83,7 @@ class Engine:
         """A module that is kept, or is compiled in a process of its own; loaded here. If code for
         this kind of device does not load, it is code for any.
         """
+        self._device(target)  # before the compiler, which takes seconds
         options, any = self._options[target.place], ANY[target.place.partition(":")[0]]
         try:
             return self._compiled(target, file.content, options, wishes)
@@ -105,6 +108,9 @@ class Engine:
 
     def _device(self, target: Target) -> Any:
         with self._lock:
+            if not self._devices:
+                self._generation = process.generation[0]
+            require_generation(self._generation, "IREE was used", "use another device")
             device = self._devices.get(target.place)
             if device is None:
                 device = self._devices[target.place] = runtime.get_device(target.place)

@@ -87,7 +87,7 @@ def limited(
             "engine.timeout",
         )
     if errors:
-        raise errors[0]
+        raise errors.pop()  # the list is of this frame, and so in the traceback
     return results[0]
 
 

@@ -260,9 +260,10 @@ class IsolatedExecution:
         if self._number:
             self._process.free_later(("execution", self._number))
         arguments = getattr(self, "_arguments", None)
-        # a run that was not waited for may still write to its block
-        if arguments is not None and arguments.block is not None and not self._is_under_way:
-            self._process.blocks.give_back(arguments.block)
+        if arguments is not None and arguments.block is not None:
+            blocks = self._process.blocks
+            # a run that was not waited for may still write to its block
+            (blocks.drop if self._is_under_way else blocks.give_back)(arguments.block)
 
     def compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         """As IExecution; raises DEAD_OBJECT after the end of the process."""

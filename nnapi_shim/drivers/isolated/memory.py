@@ -43,26 +43,37 @@ class Block(SharedPages):
 
 
 class Blocks:
-    """The blocks of a process that no request uses; sizes are powers of two."""
+    """The blocks of a process; sizes are powers of two.
+
+    It holds those in use, too: a block that goes with its request, in a cycle, may be unmapped
+    before the request gives it back.
+    """
 
     _MOST_IDLE_BYTES = 1 << 26
 
     def __init__(self) -> None:
         self._idle: dict[int, list[Block]] = {}
         self._idle_bytes = 0
+        self._in_use: dict[int, Block] = {}
 
     def take(self, length: int) -> Block:
         """A block of at least that length. Raises OSError."""
         size = max(_SMALLEST, 1 << (length - 1).bit_length())
         try:
             block = self._idle[size].pop()
+            self._idle_bytes -= size
         except (KeyError, IndexError):
-            return Block(size)
-        self._idle_bytes -= size
+            block = Block(size)
+        self._in_use[id(block)] = block
         return block
+
+    def drop(self, block: Block) -> None:
+        """The process may still use it."""
+        self._in_use.pop(id(block), None)
 
     def give_back(self, block: Block) -> None:
         """Nobody uses it any more, on either side."""
+        self.drop(block)
         if self._idle_bytes + block.length <= self._MOST_IDLE_BYTES:
             self._idle_bytes += block.length
             self._idle.setdefault(block.length, []).append(block)

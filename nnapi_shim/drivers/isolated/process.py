@@ -191,7 +191,10 @@ class Process:
             failed = error_from(error)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise self.nonsense() from None
-        raise failed
+        try:
+            raise failed
+        finally:
+            del failed  # a traceback that refers to itself keeps all arguments alive
 
     def nonsense(self) -> NnapiError:
         """The error of an answer that is none; the process is given up."""

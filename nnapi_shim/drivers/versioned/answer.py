@@ -14,6 +14,7 @@ from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.v1_0 import ErrorStatus
+from nnapi_shim.limits import TooLate
 from nnapi_shim.settings import DRIVER_TIMEOUT
 
 RESULT_CODES = {
@@ -42,6 +43,8 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
         if error.code not in _FAILURES:
             raise op_failed(f"{what} raised {error.message}", "driver.exception") from None
         raise error.at(what) from None
+    except TooLate:  # of the compilation on this thread
+        raise
     except BaseException as error:
         if _is_of_the_user(error):
             raise

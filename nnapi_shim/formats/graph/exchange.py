@@ -7,6 +7,7 @@ from nnapi_shim.api.view import GraphView
 from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.reading import read_graph
 from nnapi_shim.formats.graph.tensor import ExportGraph, Node
+from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Model
 from nnapi_shim.runtime.referenced import Part
 
@@ -15,19 +16,30 @@ Declined = Callable[[Any], str]
 
 
 def reasons(
-    model: Model, builder: ExportBuilder, declined: Declined, any_size: bool = False
+    model: Model,
+    builder: ExportBuilder,
+    declined: Declined,
+    any_size: bool = False,
+    needs_rank: str = "",
 ) -> list[str]:
     """Why each operation of the main graph cannot be written, or "" if it can.
 
-    builder: a new one of the format. any_size: as in read_graph.
+    builder: a new one of the format. any_size: as in read_graph. needs_rank: the reason for an
+    output of unknown rank, as it may leave the model; "" if the format takes it.
     """
     graph = read_graph(view_of(model), any_size)
     foreign = iter(graph.foreign)
     nodes = {node.number: node for node in graph.nodes}
     return [
-        next(foreign) if node is None else _reason(builder, node, declined)
+        next(foreign)
+        if node is None
+        else _reason(builder, node, declined) or (needs_rank if _has_no_rank(node) else "")
         for node in [nodes.get(item.number) for item in model.main.operations]
     ]
+
+
+def _has_no_rank(node: Node) -> bool:
+    return any(not t.dimensions and t.type not in SCALARS for t in node.outputs)
 
 
 def _reason(builder: ExportBuilder, node: Node, declined: Declined) -> str:

@@ -16,7 +16,8 @@ from nnapi_shim.hal.types import Model
 
 def reasons(model: Model, declined: Declined, any_size: bool = False) -> list[str]:
     """As savers.Exchange."""
-    return exchange.reasons(model, OnnxBuilder(), declined, any_size)
+    why = "the rank of an output is not known, and ONNX requires it of one that leaves the model"
+    return exchange.reasons(model, OnnxBuilder(), declined, any_size, why)
 
 
 def written(

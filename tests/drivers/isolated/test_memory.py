@@ -3,11 +3,12 @@
 import gc
 import os
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
-from nnapi_shim import address
+from nnapi_shim import NnapiError, address
 from nnapi_shim.drivers.isolated import messages
 from nnapi_shim.hal.enums import ErrorStatus
 from nnapi_shim.hal.types import Request, RequestArgument
@@ -185,3 +186,34 @@ def test_without_memory_to_share(load, monkeypatch):
         bound(made)
     monkeypatch.undo()
     assert works(device)
+
+
+def test_a_block_that_goes_in_a_cycle_is_no_memory_of_a_later_run(load):
+    """The collector finalizes what is in a cycle in any order."""
+    made = prepared(load())
+    for _ in range(3):
+        run = bound(made)
+        run.compute()
+        cycle = [run]
+        cycle.append(cycle)
+        del run, cycle
+        gc.collect()
+        again = bound(made)
+        assert np.array_equal(again.outputs()[0], X + X)
+
+
+def test_an_error_keeps_no_arguments(load):
+    run = bound(prepared(load()), np.float32([-1, 2]))
+    with pytest.raises(NnapiError):
+        run.compute()
+    gone = weakref.ref(run.execution)
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            run.compute()
+        except NnapiError:
+            del run
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -7,8 +7,8 @@ import numpy as np
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
 from nnapi_shim.formats.graph.rule import Rule, anything, row
-from nnapi_shim.formats.graph.tensor import Node, constant
-from nnapi_shim.formats.onnx.exporting.constants import emit_activated, raw
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.formats.onnx.exporting.constants import emit_activated, longs, raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
@@ -73,10 +73,24 @@ def _elu(b: Any, op: Node) -> None:
         b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
 
 
+def _of_rank(b: Any, t: Tensor, rank: int) -> Tensor:
+    """The tensor with dimensions of 1 before its own."""
+    more = rank - t.rank
+    sizes = (1,) * more + t.dimensions
+    if not more:
+        return t
+    if t.value is None:
+        return b.node("Unsqueeze", [t, longs(range(more))], like=t, sizes=sizes)  # type: ignore[no-any-return]
+    result = t.like(sizes)
+    result.value, result.name = t.value.reshape(sizes), t.name
+    return result
+
+
 def _prelu(b: Any, op: Node) -> None:
     x, alpha = op.input, op.alpha
     if broadcast(x.dimensions, alpha.dimensions) == x.dimensions:
-        b.emit("PRelu", [x, alpha], [op.output])
+        # OpenVINO takes a slope of rank 1 for one of the second axis.
+        b.emit("PRelu", [x, _of_rank(b, alpha, x.rank)], [op.output])
     else:
         roots.prelu(b, op)
 
