@@ -60,7 +60,8 @@ needs the [extra](installing.md#extras) `onnx`.
   QuantizeLinear; weights and biases as integers with their scales, per channel where NNAPI has
   that. Operations that only move elements move the quantized ones. The result of one operation
   differs from NNAPI's by at most one step; the differences grow over many layers, most after a
-  softmax.
+  softmax. On x86 processors without VNNI, ONNX Runtime's sums of 8-bit products saturate, which can
+  be tens of steps, unless the program sets its option `session.x64quantprecision` to 1.
 - 16-bit quantization is written as arithmetic (Cast, Sub, Mul), because opset 19 has none.
 - ONNX has channels first: operations on images are written between transpositions. These move down
   through elementwise operations, concatenations and reductions until they cancel each other: most

@@ -14,6 +14,7 @@ from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, OperandLifeTi
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.types import OutputShape, Request, RequestArgument
+from nnapi_shim.limits import TooLate, until
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.tools.explain import explain
 from tests.engines.fake import Engine
@@ -183,6 +184,23 @@ def test_a_deadline_that_has_passed():
             call()
         assert missed.value.code is ResultCode.MISSED_DEADLINE_PERSISTENT
     assert not engine.runs
+
+
+def test_the_deadline_of_a_compilation_passes_while_a_device_is_asked():
+    """It is no failure of the device, which would be left out."""
+    device = Engine(doubled).device()
+    with until(1), pytest.raises(TooLate):
+        device.getSupportedOperations(chain("ADD"))
+
+
+def test_outputs_of_unknown_rank_are_declined():
+    """ONNX has no way to write one that leaves the model, and any may."""
+    b = Builder()
+    x, sizes = b.input((2, 3)), b.input((2,), T.TENSOR_INT32)
+    out = b.temporary(())
+    b.operation(O.SLICE, [x, sizes, sizes], [out])
+    (reason,) = Engine(doubled).device().getReasons(b.model([x, sizes], [out]))
+    assert "the rank of an output is not known" in reason
 
 
 def test_a_late_result_is_dropped():

@@ -9,6 +9,7 @@ import pytest
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
+from nnapi_shim.hal.types import CacheHandles
 from tests.conformance.vectors import WHY_SKIPPED, examples
 from tests.runtime.hal_models import Bound, Builder, chain
 
@@ -64,6 +65,47 @@ def test_unknown_dimensions_that_come_again(monkeypatch):
                 bound.outputs()[0], powers / powers.sum(1, keepdims=True), rtol=1e-6
             )
     assert asked == [(2, 3), (5, 3)]
+
+
+@pytest.mark.parametrize("channels", [(4,), (1, 4), (1, 1, 1, 4)])
+def test_slopes_of_fewer_dimensions(channels):
+    """OpenVINO takes a slope of rank 1 for one of the second axis, if that has as many elements."""
+    b = Builder()
+    slopes = np.arange(1, 5, dtype=np.float32).reshape(channels)
+    x, out = b.input((1, 4, 5, 4)), b.temporary((1, 4, 5, 4))
+    b.operation(O.PRELU, [x, b.constant(slopes, T.TENSOR_FLOAT32)], [out])
+    model = b.model([x], [out])
+    given = np.full((1, 4, 5, 4), -1, np.float32)
+    bound = Bound(prepared(model), model, [given], room=given.nbytes)
+    assert np.array_equal(bound.outputs()[0], given * slopes)
+
+
+def test_a_model_that_is_kept(tmp_path, monkeypatch):
+    """The second compilation reads it; what a driver does not take any more is compiled."""
+    from nnapi_shim.drivers.engines import openvino as engine_of
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    cache = CacheHandles(str(tmp_path / "cache"), bytes(32))
+    compiled = []
+    compile = engine_of.Engine._compile
+    monkeypatch.setattr(engine_of.Engine, "_compile", lambda *a: compiled.append(1) or compile(*a))
+
+    def check(rows):
+        model, device = chain("ADD MUL", (rows, 3)), vectors.device(DEVICE)
+        ready = device.prepareModel(
+            model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, cache
+        )
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        bound = Bound(ready, model, [x], room=24)
+        for _ in range(3):
+            assert np.array_equal(bound.outputs()[0], (x + x) * (x + x))
+        return len(compiled)
+
+    assert [check(2), check(2)] == [1, 1]
+    assert [check(0), check(0)] == [3, 4], "unknown rows that come twice are compiled, not kept"
+    monkeypatch.setattr(engine_of, "kept", lambda *a: b"of another driver")
+    assert check(2) == 5
 
 
 @pytest.mark.parametrize("check", [check_chain, check_unchanged, check_types])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from iree import runtime
 
-from nnapi_shim import address, log, process, processors
+from nnapi_shim import address, log, process
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
 from nnapi_shim.drivers.engines.device_buffer import require_generation
@@ -98,7 +98,7 @@ class Engine:
     def _compiled(
         self, target: Target, content: bytes, options: Sequence[str], wishes: Wishes
     ) -> "Network":
-        about = [content, self._version.encode(), *map(str.encode, options), _processor()]
+        about = [content, self._version.encode(), *map(str.encode, options)]
         module = kept(wishes.cache, about, lambda: compiled(content, options, wishes.end_ns))
         return Network(module, self._device(target))
 
@@ -115,12 +115,6 @@ class Engine:
             if device is None:
                 device = self._devices[target.place] = runtime.get_device(target.place)
             return device
-
-
-def _processor() -> bytes:
-    """What code that is made for this processor depends on."""
-    name, features = processors.processor()
-    return " ".join([name, *sorted(features)]).encode()
 
 
 class Network:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from io import FileIO
 from struct import pack
 
-from nnapi_shim import log
+from nnapi_shim import log, processors
 from nnapi_shim.drivers.cpu.cache.folder import ABSENT, Folder, Untrusted, key_of_user
 from nnapi_shim.hal.types import CacheHandles
 from nnapi_shim.version import __version__
@@ -22,7 +22,8 @@ _KEY = 64
 def kept(
     cache: CacheHandles | None, about: Sequence[bytes], compiled: Callable[[], bytes]
 ) -> bytes:
-    """The module that is kept for all that it depends on; else what `compiled` makes is kept.
+    """The module that is kept for all that it depends on, the processor, too; else what `compiled`
+    makes is kept.
 
     cache: the application's folder and token; None to compile. A folder that cannot be used is no
     error.
@@ -30,7 +31,7 @@ def kept(
     secret = key_of_user() if cache is not None else None
     if cache is None or secret is None:
         return compiled()
-    parts = [cache.token, __version__.encode(), *about]
+    parts = [cache.token, __version__.encode(), _processor(), *about]
     lengths = pack(f"<{len(parts)}q", *map(len, parts))
     name = blake2b(lengths + b"".join(parts), digest_size=32).hexdigest()
     seal = _Seal(secret, name)
@@ -48,6 +49,12 @@ def kept(
         is_debug = error.errno in ABSENT
         log.write("debug" if is_debug else "warning", f"compiled models are not kept: {error}")
     return compiled()
+
+
+def _processor() -> bytes:
+    """What code that is made for this processor depends on."""
+    name, features = processors.processor()
+    return " ".join([name, *sorted(features)]).encode()
 
 
 def _contents(folder: Folder, name: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +14,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
+from nnapi_shim.drivers.engines.kept import kept
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType, Priority
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import Dimensions, element_count
@@ -68,8 +70,27 @@ class Engine:
         """
         if file.external:
             with TemporaryDirectory(prefix="nnapi_shim-") as folder:
-                return self._compiled(target, self._read(file, Path(folder)), wishes)
-        return self._compiled(target, self._core.read_model(file.content), wishes)
+                model = self._read(file, Path(folder))
+                return self._network(target, self._compile(target, model, wishes), model, wishes)
+        read = partial(self._core.read_model, file.content)
+        made: list[Any] = []
+
+        def blob() -> bytes:
+            made.append(self._compile(target, read(), wishes))
+            stream = BytesIO()
+            if wishes.cache is not None:
+                made[0].export_model(stream)
+            return stream.getvalue()
+
+        hints = self._hints(target, wishes)
+        about = [file.content, target.version.encode(), repr(sorted(hints.items())).encode()]
+        stored = kept(wishes.cache, about, blob)
+        if not made:
+            try:
+                made.append(self._core.import_model(stored, target.place, hints))
+            except RuntimeError:  # a driver that is another one now
+                made.append(self._compile(target, read(), wishes))
+        return self._network(target, made[0], read, wishes)
 
     def _read(self, file: File, folder: Path) -> Any:
         """A model whose constants are files in a folder, as OpenVINO takes them no other way."""
@@ -79,7 +100,8 @@ class Engine:
         path.write_bytes(file.content)
         return self._core.read_model(path)
 
-    def _compiled(self, target: Target, model: Any, wishes: Wishes) -> "Network":
+    def _hints(self, target: Target, wishes: Wishes) -> dict[str, Any]:
+        """The properties of a compilation."""
         is_throughput = wishes.preference is ExecutionPreference.SUSTAINED_SPEED
         hints: dict[str, Any] = {
             "PERFORMANCE_HINT": "THROUGHPUT" if is_throughput else "LATENCY",
@@ -93,10 +115,16 @@ class Engine:
         hints = {name: value for name, value in hints.items() if name in known}
         if target.type is DeviceType.CPU:
             hints[_INTEGERS] = False
-        compiled = self._core.compile_model(model, target.place, hints)
-        if not any(each.partial_shape.is_dynamic for each in model.inputs):
+        return hints
+
+    def _compile(self, target: Target, model: Any, wishes: Wishes) -> Any:
+        return self._core.compile_model(model, target.place, self._hints(target, wishes))
+
+    def _network(self, target: Target, compiled: Any, model: Any, wishes: Wishes) -> "Network":
+        """model: of OpenVINO, or a function that reads it."""
+        if not any(each.partial_shape.is_dynamic for each in compiled.inputs):
             return Network(compiled)
-        return OpenNetwork(compiled, model, partial(self._compiled, target, wishes=wishes))
+        return OpenNetwork(compiled, model, lambda own: self._compile(target, own, wishes))
 
     def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
         """As engine.AllocatingEngine: in the memory of a GPU, in that of the process which an NPU
@@ -150,15 +178,17 @@ class Network:
 class OpenNetwork(Network):
     """As engine.OpenNetwork: at each run OpenVINO works out the dimensions of each operation."""
 
-    def __init__(self, compiled: Any, model: Any, compile: Callable[[Any], Network]) -> None:
+    def __init__(self, compiled: Any, model: Any, compile: Callable[[Any], Any]) -> None:
         super().__init__(compiled)
         self._model, self._compile = model, compile
 
     def settled(self, inputs: Sequence[Dimensions]) -> Network:
         """As engine.OpenNetwork; the constants are shared."""
+        if callable(self._model):
+            self._model = self._model()
         model = self._model.clone()
         model.reshape({number: list(each) for number, each in enumerate(inputs)})
-        return self._compile(model)
+        return Network(self._compile(model))
 
 
 def _dtype(type: OperandType) -> Any:

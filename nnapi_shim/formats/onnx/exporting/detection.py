@@ -25,6 +25,12 @@ def _scaled_rois(b: Any, op: Node) -> Tensor:
 def _roi_align(b: Any, op: Node) -> None:
     if op.height_sampling_ratio != op.width_sampling_ratio:
         raise RefusedError("RoiAlign has one sampling ratio for both directions")
+    # Regions have at least one pixel, so that samples lie beyond the last one, where RoiAlign has 0.
+    image = op.input
+    batch, height, width, depth = image.dimensions
+    sizes = (batch, height and height + 1, width and width + 1, depth)
+    pads = longs([0, 0, 0, 0, 0, 1, 1, 0])
+    op = op.with_operands(input=b.node("Pad", [image, pads], sizes=sizes, mode="edge"))
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
     on_image(
         b,
@@ -181,7 +187,7 @@ RULES = {
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
     ),
-    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside the image are weighted differently"),
+    "ROI_ALIGN": Rule("Pad, RoiAlign", _roi_align),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),
