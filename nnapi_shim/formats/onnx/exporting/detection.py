@@ -25,7 +25,7 @@ def _scaled_rois(b: Any, op: Node) -> Tensor:
 def _roi_align(b: Any, op: Node) -> None:
     if op.height_sampling_ratio != op.width_sampling_ratio:
         raise RefusedError("RoiAlign has one sampling ratio for both directions")
-    # Regions have at least one pixel, so that samples lie beyond the last one, where RoiAlign has 0.
+    # Regions have at least one pixel: samples lie beyond the last one, where RoiAlign has 0.
     image = op.input
     batch, height, width, depth = image.dimensions
     sizes = (batch, height and height + 1, width and width + 1, depth)
