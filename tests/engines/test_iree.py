@@ -246,6 +246,30 @@ def test_a_compiler_that_hangs(monkeypatch, tmp_path):
         time.sleep(0.05)
 
 
+IN_A_CHILD = """
+import os, numpy, nnapi_shim
+with nnapi_shim.Model() as model:
+    model.outputs(model.relu(model.input("TENSOR_FLOAT32", [2])))
+nnapi_shim.Compilation(model, "iree-cpu").run(numpy.ones(2, numpy.float32))
+child = os.fork()
+if not child:
+    try:
+        nnapi_shim.Compilation(model, "iree-cpu")
+    except nnapi_shim.NnapiError as error:
+        os._exit(error.code)
+    os._exit(99)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_of_a_program_that_has_used_it():
+    """Its threads are in the parent alone: a computation would not end."""
+    ended = subprocess.run(
+        [sys.executable, "-c", IN_A_CHILD], env={**os.environ, "NNAPI_SHIM_ENGINES": "iree"}
+    )
+    assert ended.returncode == ResultCode.DEAD_OBJECT
+
+
 def test_packages_of_two_versions(monkeypatch):
     versions = {"iree-base-runtime": "3.13.0", "iree-base-compiler": "3.12.0"}
     monkeypatch.setattr(iree.metadata, "version", versions.get)

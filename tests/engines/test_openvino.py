@@ -108,6 +108,34 @@ def test_a_model_that_is_kept(tmp_path, monkeypatch):
     assert check(2) == 5
 
 
+def test_a_model_that_cannot_be_written(tmp_path, monkeypatch):
+    """It is compiled each time, and nothing is kept."""
+    from nnapi_shim.drivers.engines import openvino as engine_of
+
+    class Unwritten:
+        def __init__(self, compiled):
+            self.compiled = compiled
+
+        def export_model(self, stream):
+            raise RuntimeError("not implemented")
+
+        def __getattr__(self, name):
+            return getattr(self.compiled, name)
+
+    compile = engine_of.Engine._compile
+    monkeypatch.setattr(engine_of.Engine, "_compile", lambda *a: Unwritten(compile(*a)))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    model, cache = chain("ADD", (2,)), CacheHandles(str(tmp_path / "cache"), bytes(32))
+    for _ in range(2):
+        ready = vectors.device(DEVICE).prepareModel(
+            model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, cache
+        )
+        x = np.float32([1, 2])
+        assert np.array_equal(Bound(ready, model, [x], room=8).outputs()[0], x + x)
+    assert not [*(tmp_path / "cache").iterdir()]
+
+
 @pytest.mark.parametrize("check", [check_chain, check_unchanged, check_types])
 def test_memory_of_the_device(check):
     check(vectors.device(DEVICE))

@@ -25,7 +25,8 @@ def kept(
     """The module that is kept for all that it depends on, the processor, too; else what `compiled`
     makes is kept.
 
-    cache: the application's folder and token; None to compile. A folder that cannot be used is no
+    compiled: gives b"" for what cannot be kept. cache: the application's folder and token; None to
+    compile. A folder that cannot be used is no
     error.
     """
     secret = key_of_user() if cache is not None else None
@@ -41,7 +42,8 @@ def kept(
             module = seal.opened(_contents(folder, name))
             if not module:
                 module = compiled()
-                _keep(folder, name, seal.closed(module))
+                if module:
+                    _keep(folder, name, seal.closed(module))
             return module
     except Untrusted as error:
         log.warning_once(cache.directory, f"compiled models are not kept: {error}")

@@ -1,7 +1,7 @@
 """OpenVINO: a device for each processor, GPU and NPU that it finds."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from nnapi_shim import address
+from nnapi_shim import address, log
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_openvino import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
@@ -68,29 +68,35 @@ class Engine:
         """A compiled model. Results have the precision of float32, unless the model is relaxed and
         the device a GPU or NPU.
         """
+        hints = self._hints(target, wishes)
         if file.external:
             with TemporaryDirectory(prefix="nnapi_shim-") as folder:
                 model = self._read(file, Path(folder))
-                return self._network(target, self._compile(target, model, wishes), model, wishes)
-        read = partial(self._core.read_model, file.content)
+                return self._network(
+                    target, self._compile(target, model, hints), lambda: model, hints
+                )
+        read = cache(partial(self._core.read_model, file.content))
         made: list[Any] = []
 
         def blob() -> bytes:
-            made.append(self._compile(target, read(), wishes))
+            made.append(self._compile(target, read(), hints))
             stream = BytesIO()
-            if wishes.cache is not None:
-                made[0].export_model(stream)
+            try:
+                if wishes.cache is not None:
+                    made[0].export_model(stream)
+            except RuntimeError as error:
+                log.write("debug", f"{target.name} does not write its compiled models: {error}")
+                return b""
             return stream.getvalue()
 
-        hints = self._hints(target, wishes)
         about = [file.content, target.version.encode(), repr(sorted(hints.items())).encode()]
         stored = kept(wishes.cache, about, blob)
         if not made:
             try:
                 made.append(self._core.import_model(stored, target.place, hints))
             except RuntimeError:  # a driver that is another one now
-                made.append(self._compile(target, read(), wishes))
-        return self._network(target, made[0], read, wishes)
+                made.append(self._compile(target, read(), hints))
+        return self._network(target, made[0], read, hints)
 
     def _read(self, file: File, folder: Path) -> Any:
         """A model whose constants are files in a folder, as OpenVINO takes them no other way."""
@@ -117,14 +123,16 @@ class Engine:
             hints[_INTEGERS] = False
         return hints
 
-    def _compile(self, target: Target, model: Any, wishes: Wishes) -> Any:
-        return self._core.compile_model(model, target.place, self._hints(target, wishes))
+    def _compile(self, target: Target, model: Any, hints: dict[str, Any]) -> Any:
+        return self._core.compile_model(model, target.place, hints)
 
-    def _network(self, target: Target, compiled: Any, model: Any, wishes: Wishes) -> "Network":
-        """model: of OpenVINO, or a function that reads it."""
+    def _network(
+        self, target: Target, compiled: Any, read: Callable[[], Any], hints: dict[str, Any]
+    ) -> "Network":
+        """read: gives the model that is compiled."""
         if not any(each.partial_shape.is_dynamic for each in compiled.inputs):
             return Network(compiled)
-        return OpenNetwork(compiled, model, lambda own: self._compile(target, own, wishes))
+        return OpenNetwork(compiled, read, lambda own: self._compile(target, own, hints))
 
     def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
         """As engine.AllocatingEngine: in the memory of a GPU, in that of the process which an NPU
@@ -178,15 +186,15 @@ class Network:
 class OpenNetwork(Network):
     """As engine.OpenNetwork: at each run OpenVINO works out the dimensions of each operation."""
 
-    def __init__(self, compiled: Any, model: Any, compile: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, compiled: Any, read: Callable[[], Any], compile: Callable[[Any], Any]
+    ) -> None:
         super().__init__(compiled)
-        self._model, self._compile = model, compile
+        self._read, self._compile = read, compile
 
     def settled(self, inputs: Sequence[Dimensions]) -> Network:
         """As engine.OpenNetwork; the constants are shared."""
-        if callable(self._model):
-            self._model = self._model()
-        model = self._model.clone()
+        model = self._read().clone()
         model.reshape({number: list(each) for number, each in enumerate(inputs)})
         return Network(self._compile(model))
 

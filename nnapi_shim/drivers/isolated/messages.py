@@ -95,11 +95,7 @@ def receive(of: socket.socket) -> Message:
     """Wait for a message. Raises OSError, BlockingIOError after the time limit of the socket, and
     NonsenseError.
     """
-    return completed(of.recv(PACKET_BYTES), of)
-
-
-def completed(content: bytes, of: socket.socket) -> Message:
-    """The message that begins with a packet; raises as `receive`."""
+    content = of.recv(PACKET_BYTES)
     if content[:1] != FOLLOW:
         return Message(content)
     if len(content) != _DESCRIPTORS.size:
