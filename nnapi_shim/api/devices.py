@@ -56,7 +56,7 @@ def chosen(choice: Choice) -> list[IDevice]:
             raise wrong_type("a device", item, "a name or a Device")
         name = item if isinstance(item, str) else item.name
         if name not in drivers:
-            raise unknown("device", name, list(drivers))
+            raise unknown("device", name, list(drivers), hint=_of_engine(name))
         if name in selected:
             raise bad_data(f"device {name!r} is in the list twice", "device.list.twice")
         selected[name] = drivers[name]
@@ -65,3 +65,10 @@ def chosen(choice: Choice) -> list[IDevice]:
             "the list of devices is empty; leave it out to allow every device", "device.list.empty"
         )
     return list(selected.values())
+
+
+def _of_engine(name: str) -> str:
+    """What lists a device of an engine that is not on; "" for any other name."""
+    from nnapi_shim.drivers import engine_devices
+
+    return engine_devices.listed_by(name)

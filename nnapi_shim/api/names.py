@@ -21,20 +21,24 @@ def member(kind: type[Member], value: Member | str | int) -> Member:
         raise unknown(kind.__name__, value, list(kind.__members__)) from None
 
 
-def unknown(what: str, value: object, names: list[str], meant: str = "") -> NnapiError:
+def unknown(
+    what: str, value: object, names: list[str], meant: str = "", hint: str = ""
+) -> NnapiError:
     """The error for an unknown name; the message lists similar names, or a few valid ones.
 
-    meant: the only similar name, if the caller knows it.
+    meant: the only similar name, if the caller knows it. hint: another one of the caller's.
     """
     text = value.__name__ if isinstance(value, type) else str(value)
-    close = [meant] if meant else close_to(text, names)
-    if close:
-        hint = f"did you mean {' or '.join(close)}?"
-    elif len(names) <= 8:
-        hint = f"there are {', '.join(names) or 'none'}"
-    else:
-        hint = f"there are {len(names)}, such as {', '.join(names[:3])}"
+    hint = hint or _hint([meant] if meant else close_to(text, names), names)
     return bad_data(f"there is no {what} {value!r}; {hint}", "name.unknown")
+
+
+def _hint(close: list[str], names: list[str]) -> str:
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    if len(names) <= 8:
+        return f"there are {', '.join(names) or 'none'}"
+    return f"there are {len(names)}, such as {', '.join(names[:3])}"
 
 
 def close_to(text: str, names: Iterable[str]) -> list[str]:

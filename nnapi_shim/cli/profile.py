@@ -146,6 +146,8 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
                 "more than 100% of a peak is no figure to trust: the data is in a cache, or the "
                 "machine was busy while the peak was measured"
             )
+    if untold := _untold(report):
+        write(f"{untold} does not tell the times of its operations")
     write()
     shown = list(report.operations)
     if top:
@@ -171,14 +173,21 @@ def _show(report: "Profile", steps: bool, top: int) -> None:
         columns += (">of peak", "bound")
     width = len(columns)
     write_table(columns, [(*row, *[""] * width)[:width] for row in rows])
-    write()
-    write_table(
-        ("operation", ">count", ">time", ">share"),
-        [
-            (kind.name, kind.count, duration(kind.seconds), percent(kind.share))
-            for kind in report.kinds
-        ],
-    )
+    if report.seen_seconds:
+        write()
+        write_table(
+            ("operation", ">count", ">time", ">share"),
+            [
+                (kind.name, kind.count, duration(kind.seconds), percent(kind.share))
+                for kind in report.kinds
+            ],
+        )
+
+
+def _untold(report: "Profile") -> str:
+    """The devices that tell no time of any operation."""
+    told = {item.device for item in report.operations if item.seconds is not None}
+    return ", ".join(dict.fromkeys(each for each in report.devices if each not in told))
 
 
 def _row(item: "OperationProfile") -> tuple[object, ...]:

@@ -68,7 +68,15 @@ def to_isolate(names: Sequence[str]) -> Container[str]:
     return [*PACKAGES] if ALL in names else [*names, *alone]
 
 
-def device_names(engine: str) -> tuple[str, ...]:
+def listed_by(device: str) -> str:
+    """What lists the device of this name, if its engine is not on; "" for any other name."""
+    engine = device.partition("-")[0]
+    if engine not in PACKAGES or engine in chosen(ENGINES.get()):
+        return ""
+    return f"{ENGINES.name}={engine} lists the devices of {engine}"
+
+
+def names_of_devices(engine: str) -> tuple[str, ...]:
     """The devices that an installed engine gives, whether it is on or not. Raises OP_FAILED.
 
     An engine that runs in a process of its own is asked there. What it says of devices that it does

@@ -41,7 +41,7 @@ def _info(name: str, is_on: bool) -> EngineInfo:
         return EngineInfo(name, version, (), is_on, install_command(package.extra), "")
     next_step = "" if is_on else f"{ENGINES.name}={name}"
     try:
-        devices = engine_devices.device_names(name)
+        devices = engine_devices.names_of_devices(name)
     except NnapiError as error:
         return EngineInfo(name, version, (), is_on, next_step, error.message)
     return EngineInfo(name, version, devices, is_on, next_step, "")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
+from nnapi_shim.drivers import engine_devices
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.tools.info import installed_version
@@ -40,7 +41,9 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
     """
     if name not in RUNTIMES:
         peers = ", ".join((*RUNTIMES, *device_names()))
-        raise bad_data(f"there is no peer {name!r}; there are {peers}", "tool.bench.peer")
+        hint = engine_devices.listed_by(name)
+        others = f"; {hint}" if hint else ""
+        raise bad_data(f"there is no peer {name!r}; there are {peers}{others}", "tool.bench.peer")
     with tempfile.TemporaryDirectory() as folder:
         path = _file(source, model, RUNTIMES[name], folder)
         try:

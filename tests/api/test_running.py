@@ -180,6 +180,7 @@ def test_choosing_devices() -> None:
     ("choice", "words"),
     [
         ("nnapi-gpu", "there is no device 'nnapi-gpu'; did you mean nnapi-cpu"),
+        ("iree-cpu", "'iree-cpu'; NNAPI_SHIM_ENGINES=iree lists the devices of iree"),
         (["nothing"], "there is no device 'nothing'; there are nnapi-cpu, nnapi-reference"),
         (["nnapi-cpu", "nnapi-cpu"], "device 'nnapi-cpu' is in the list twice"),
         ([], "the list of devices is empty"),

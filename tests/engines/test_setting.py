@@ -65,6 +65,24 @@ def test_a_program_that_names_no_device_uses_it(engine, monkeypatch):
     assert len(engine.runs) == 1
 
 
+def test_a_profile_says_that_it_tells_no_times(engine, monkeypatch, capsys):
+    pytest.importorskip("onnx")
+    from nnapi_shim.cli.profile import _show
+    from nnapi_shim.tools.profile import profile
+
+    monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")
+    with nnapi_shim.Model() as model:
+        x = model.input("float32", (2,), name="x")
+        model.outputs(model.add(x, x))
+        model.finish()
+        for device in ("fake-cpu", "nnapi-cpu"):
+            _show(profile(model, device, runs=1, against_peaks=False), steps=False, top=0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.count("fake-cpu does not tell the times of its operations") == 1
+    assert sum("tell the times" in line for line in lines) == 1
+    assert sum(line.startswith("operation") for line in lines) == 1, "of nnapi-cpu alone"
+
+
 def test_a_failure_falls_back(engine, monkeypatch, capfd):
     pytest.importorskip("onnx")
     monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")

@@ -127,7 +127,9 @@ class EnginePreparedModel:
     def require_same_process(self) -> None:
         """Raise DEAD_OBJECT in a forked child: the engine's threads are in the parent alone."""
         require_generation(
-            self._generation, f"the model was compiled for {self.name}", "compile it again"
+            self._generation,
+            f"the model was compiled for {self.name}",
+            f"compile it again, for nnapi-cpu if {self.name} is refused there",
         )
 
     def createReusableExecution(
