@@ -18,6 +18,7 @@ from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.names import member, unique_names, unknown
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
+from nnapi_shim.api.stepping import Stepping, stepping_of
 from nnapi_shim.api.types import Outputs
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
@@ -108,6 +109,8 @@ class Compilation:
         """
         self._running = process.lock()
         """Held during a run of a model with states: each run starts from the states of the last."""
+        self._stepping: Stepping | None = None
+        """Has the states, where it is possible; else they are in `_state`."""
         self.reset()
 
     @property
@@ -162,6 +165,7 @@ class Compilation:
     def reset(self) -> None:
         """Reset the carried states to their initial values."""
         with self._running:
+            self._stepping = None
             self._state = [state.initial for state in self._states]
 
     @overload
@@ -265,7 +269,8 @@ class Compilation:
                 self._exposed = exposed(self.runtime, self._graph)
         runner, indexes = self._exposed
         if self._states:
-            arguments, _, results = self._carrying(runner, values, None)
+            with self._running:
+                arguments, _, results = self._carrying(runner, values, None)
         else:
             arguments, results = values, runner.run(values)
         return Intermediates(self._graph, runner.as_arrays(arguments), results, indexes)
@@ -311,13 +316,22 @@ class Compilation:
         """The outputs of `run`."""
         if not self._states:
             return self._runner.run(inputs, out)
-        return self._carrying(self._runner, inputs, out)[1]
+        with self._running:
+            stepping = self._stepping
+            if stepping is not None:
+                results = stepping(inputs, out)
+                if results is None and len(inputs) == len(self._taken):
+                    inputs = self._runner.as_arrays(inputs, self._taken)
+                    results = stepping(inputs, out)
+                if results is not None:
+                    return results
+            return self._carrying(self._runner, inputs, out)[1]
 
     def _carrying(
         self, runner: Runner, inputs: tuple[Value | None, ...], out: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """A run from the current states, which are then updated. Returns all inputs, the outputs of
-        `run`, and all outputs.
+        """A run from the current states, which are then updated; `_running` is held. Returns all
+        inputs, the outputs of `run`, and all outputs.
         """
         if len(inputs) != len(self._taken):
             message = f"{count(len(inputs), 'input')} given; the model has {len(self._taken)}"
@@ -328,11 +342,14 @@ class Compilation:
         values: list[Any] = [None] * len(self.all_inputs)
         for position, value in zip(self._taken, inputs, strict=True):
             values[position] = value
-        with self._running:
-            for state, carried in zip(self._states, self._state, strict=True):
-                values[state.input] = carried
-            results = runner.run(tuple(values), None if out is None else tuple(targets))
-            self._state = [results[state.output] for state in self._states]
+        if self._stepping is not None:
+            self._state, self._stepping = self._stepping.states(), None
+        for state, carried in zip(self._states, self._state, strict=True):
+            values[state.input] = carried
+        results = runner.run(tuple(values), None if out is None else tuple(targets))
+        self._state = [results[state.output] for state in self._states]
+        if runner is self._runner:
+            self._stepping = stepping_of(runner.recent, self._states, self._state)
         return tuple(values), tuple([results[position] for position in self._given]), results
 
     def _targets(self, out: Any) -> tuple[Any, ...]:
@@ -357,7 +374,7 @@ class Compilation:
     def close(self) -> None:
         """Release the compilation. Running executions of it complete."""
         self._runner.close()
-        self._exposed = None
+        self._stepping = self._exposed = None
 
     def __enter__(self) -> Compilation:
         return self

@@ -7,7 +7,7 @@ it in one call, for arrays that have exactly the element types and dimensions of
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from struct import pack
+from struct import pack, unpack
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.execution import Execution
 
-Rerun = Callable[[Sequence[Any], Sequence[Any] | None], tuple[Array, ...] | None]
+Rerun = Callable[..., tuple[Array, ...] | None]
 """From inputs and destinations of outputs, two tuples, to the outputs. None if an argument does not
 have the element type, dimensions and layout of the kept execution, if an output shares bytes with
-another argument, or if all executions are running.
+another argument, or if all executions are running. Addresses of states may follow: see rerun.c.
 """
 
 
@@ -49,6 +49,17 @@ def kept_of(inputs: Sequence[Array], outputs: Sequence[tuple[Dimensions, np.dtyp
         words += [ord(dtype.char), len(shape), *shape]
     packed = pack(f"<{len(words)}q", *words)
     return Kept(packed, tuple(outputs), np.empty, np.ndarray, [])
+
+
+def arguments_of(kept: Kept) -> list[tuple[int, Dimensions]]:
+    """Code of the element type, and dimensions, of each input and output."""
+    words = unpack(f"<{len(kept.arguments) // 8}q", kept.arguments)
+    result, at = [], 1
+    while at < len(words):
+        end = at + 2 + words[at + 1]
+        result.append((words[at], words[at + 2 : end]))
+        at = end
+    return result
 
 
 @cache

@@ -43,6 +43,8 @@ class Runner:
         self._kept: dict[tuple[Dimensions | None, ...], Kept] = {}
         self._rerun: Rerun | None = None
         """Runs a kept execution with the dimensions of the last run."""
+        self.recent: Kept | None = None
+        """The executions that it takes."""
 
     @property
     def runtime(self) -> runtime.Compilation:
@@ -60,7 +62,7 @@ class Runner:
         """Release the compilation."""
         self._runtime = None
         self._kept = {}
-        self._rerun = None
+        self._rerun = self.recent = None
 
     def run(self, values: tuple[Any, ...], out: tuple[Any, ...] | None = None) -> tuple[Array, ...]:
         """All outputs of a run, from all inputs.
@@ -96,15 +98,19 @@ class Runner:
         )
         if kept is None:
             return None
-        self._rerun = kept.rerun
+        self.recent, self._rerun = kept, kept.rerun
         return self._rerun(values, out)
 
-    def as_arrays(self, values: Sequence[Any]) -> tuple[Array | None, ...]:
-        """The inputs as arrays that can be read in place."""
+    def as_arrays(
+        self, values: Sequence[Any], positions: Sequence[int] | None = None
+    ) -> tuple[Array | None, ...]:
+        """The inputs at these positions, by default all, as arrays that can be read in place."""
+        if positions is None:
+            positions = range(len(self.all_inputs))
         return tuple(
             [
-                None if value is None else input_contents(index, value, argument)
-                for index, (value, argument) in enumerate(zip(values, self.all_inputs, strict=True))
+                None if value is None else input_contents(at, value, self.all_inputs[at])
+                for at, value in zip(positions, values, strict=True)
             ]
         )
 
@@ -166,7 +172,7 @@ class Runner:
             types = [type for type in self._output_types if type is not None]
             kept = self._kept[key] = kept_of(arrays, list(zip(shapes, types, strict=True)))
         kept.free.append((program, execution))
-        self._rerun = kept.rerun
+        self.recent, self._rerun = kept, kept.rerun
 
     def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
         """Increase the buffer sizes to those that a run needed; returns whether any changed."""

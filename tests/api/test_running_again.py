@@ -26,8 +26,8 @@ def second(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     function = rerun._function()
 
-    def counted(kept, inputs, targets):
-        results = function(kept, inputs, targets)
+    def counted(kept, inputs, targets, *states):
+        results = function(kept, inputs, targets, *states)
         if results is not None:
             seen.append(len(results))
         return results

@@ -45,12 +45,35 @@ struct program {
     uintptr_t run_block;
 };
 
-/* The buffers that a run holds, inputs first. expected: words for the next one. */
+/* The buffers that a run holds, inputs first. expected: words for the next one. states: for each argument the
+ * address of a state's memory, which the caller owns, or 0; or NULL. */
 struct held {
     const int64_t *expected;
+    const uintptr_t *states;
     Py_ssize_t inputs, count;
     Py_buffer *buffers;
 };
+
+/* How many of the arguments from one to another are no states. */
+static Py_ssize_t given_ones(const uintptr_t *states, Py_ssize_t first, Py_ssize_t end)
+{
+    Py_ssize_t count = end - first;
+    for (Py_ssize_t at = first; states != NULL && at < end; at++)
+        count -= states[at] != 0;
+    return count;
+}
+
+/* Takes the memory of the next argument if it is a state: there is no buffer to release, and no other argument
+ * has bytes of it. */
+static bool is_state(struct held *held)
+{
+    if (held->states == NULL || held->states[held->count] == 0)
+        return false;
+    const Py_buffer memory = {.buf = (void *)held->states[held->count]};
+    held->buffers[held->count++] = memory;
+    held->expected += 2 + held->expected[1];
+    return true;
+}
 
 /* Holds the buffer of the next argument; false if it is not as expected. */
 static bool hold(struct held *held, PyObject *value, int writable)
@@ -77,23 +100,26 @@ static bool hold(struct held *held, PyObject *value, int writable)
 
 static bool hold_inputs(struct held *held, PyObject *inputs)
 {
-    for (Py_ssize_t at = 0; at < held->inputs; at++)
-        if (!hold(held, PyTuple_GetItem(inputs, at), 0))
+    for (Py_ssize_t at = 0; held->count < held->inputs;)
+        if (!is_state(held) && !hold(held, PyTuple_GetItem(inputs, at++), 0))
             return false;
     return true;
 }
 
-/* Holds the destinations of outputs, and puts them into `results`. */
+/* Holds the destinations of outputs, and puts those that are no states into `results`. */
 static bool hold_outputs(struct held *held, PyObject *kept, PyObject *targets, PyObject *results)
 {
     PyObject *const type = PyTuple_GetItem(kept, ARRAY), *empty = PyTuple_GetItem(kept, EMPTY);
-    for (Py_ssize_t at = 0; at < PyTuple_Size(results); at++) {
-        PyObject *array = targets == Py_None ? Py_None : PyTuple_GetItem(targets, at);
+    PyObject *const outputs = PyTuple_GetItem(kept, OUTPUTS);
+    for (Py_ssize_t at = 0, place = 0; at < PyTuple_Size(outputs); at++) {
+        if (is_state(held))
+            continue;
+        PyObject *array = targets == Py_None ? Py_None : PyTuple_GetItem(targets, place);
         if (array == Py_None)
-            array = PyObject_Call(empty, PyTuple_GetItem(PyTuple_GetItem(kept, OUTPUTS), at), NULL);
+            array = PyObject_Call(empty, PyTuple_GetItem(outputs, at), NULL);
         else
             Py_XINCREF(array);
-        if (array == NULL || PyTuple_SetItem(results, at, array) != 0
+        if (array == NULL || PyTuple_SetItem(results, place++, array) != 0
             || (PyObject *)Py_TYPE(array) != type || !hold(held, array, PyBUF_WRITABLE))
             return false;
     }
@@ -150,26 +176,35 @@ static bool run_free(const struct held *held, PyObject *free)
     return done;
 }
 
-/* rerun(kept, inputs, targets): the outputs, a tuple. None, before any run, if an argument is not as kept or no
- * execution is free. targets: a tuple of arrays to write to, None for a new one; or None. */
+/* rerun(kept, inputs, targets[, states]): the outputs, a tuple. None, before any run, if an argument is not as
+ * kept or no execution is free. targets: a tuple of arrays to write to, None for a new one; or None. states: bytes,
+ * a word for each input and output: the address of a state's memory, or 0. Inputs, targets and outputs are those
+ * that are no states. */
 static PyObject *rerun(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;
-    if (count != 3 || !PyTuple_Check(given[0]) || PyTuple_Size(given[0]) != FREE + 1
-        || !PyTuple_Check(given[1]) || (given[2] != Py_None && !PyTuple_Check(given[2]))) {
-        PyErr_SetString(PyExc_TypeError, "rerun takes what is kept, a tuple of inputs, and a tuple or None");
+    if (count < 3 || count > 4 || !PyTuple_Check(given[0]) || PyTuple_Size(given[0]) != FREE + 1
+        || !PyTuple_Check(given[1]) || (given[2] != Py_None && !PyTuple_Check(given[2]))
+        || (count == 4 && !PyBytes_Check(given[3]))) {
+        PyErr_SetString(PyExc_TypeError,
+                        "rerun takes what is kept, a tuple of inputs, a tuple or None, and addresses of states");
         return NULL;
     }
     PyObject *kept = given[0], *inputs = given[1], *targets = given[2];
     const int64_t *words = (const int64_t *)(const void *)PyBytes_AsString(PyTuple_GetItem(kept, ARGUMENTS));
-    const Py_ssize_t outputs = PyTuple_Size(PyTuple_GetItem(kept, OUTPUTS));
-    struct held held = {words + 1, PyTuple_Size(inputs), 0, NULL};
-    if (held.inputs != words[0])
+    const Py_ssize_t total = words[0] + PyTuple_Size(PyTuple_GetItem(kept, OUTPUTS));
+    struct held held = {words + 1, NULL, words[0], 0, NULL};
+    if (count == 4) {
+        if (PyBytes_Size(given[3]) != total * (Py_ssize_t)sizeof *held.states)
+            Py_RETURN_NONE;
+        held.states = (const uintptr_t *)(const void *)PyBytes_AsString(given[3]);
+    }
+    if (PyTuple_Size(inputs) != given_ones(held.states, 0, held.inputs))
         Py_RETURN_NONE;
-    held.buffers = PyMem_Malloc((size_t)(held.inputs + outputs) * sizeof *held.buffers);
+    held.buffers = PyMem_Malloc((size_t)total * sizeof *held.buffers);
     if (held.buffers == NULL)
         return PyErr_NoMemory();
-    PyObject *results = PyTuple_New(outputs);
+    PyObject *results = PyTuple_New(given_ones(held.states, held.inputs, total));
     const bool done = results != NULL && hold_inputs(&held, inputs)
                       && hold_outputs(&held, kept, targets, results)
                       && (targets == Py_None || !overlap(&held))
