@@ -120,7 +120,9 @@ def _file_actions(control: int, lifeline: int) -> list[Any]:
         (os.POSIX_SPAWN_DUP2, control, CONTROL),
         (os.POSIX_SPAWN_DUP2, lifeline, LIFELINE),
     ]
-    others = [(os.POSIX_SPAWN_CLOSE, each) for each in _inheritable() if each > max(LIFELINE, 2)]
+    # Beyond a limit that was lowered, posix_spawn closes none; the process does, a little later.
+    closed = range(LIFELINE + 1, os.sysconf("SC_OPEN_MAX"))
+    others = [(os.POSIX_SPAWN_CLOSE, each) for each in _inheritable() if each in closed]
     return [*null, *errors, *ours, *others]
 
 

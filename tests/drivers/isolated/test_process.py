@@ -1,6 +1,7 @@
 """The process of a device beside the process of the program: descriptors, forks, ends."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -56,6 +57,20 @@ def test_it_has_no_descriptors_of_the_program(load, tmp_path, monkeypatch):
     assert kinds[:2] == ["socket", "pipe"], "control, lifeline"
     assert kinds[2:5] == ["socket", "pipe", "pipe"], "a lane"
     assert all(kind.startswith("/proc/") for kind in kinds[5:]), "the folder that was listed"
+
+
+def test_descriptors_beyond_a_limit_that_was_lowered(load, tmp_path, monkeypatch):
+    """As that of a shell's script, 255, after `ulimit -n 200`."""
+    monkeypatch.setenv("TELL", str(tmp_path / "told"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = os.dup2(2, max(map(int, os.listdir("/proc/self/fd"))) + 20)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number - 5, hard))
+        load()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.close(number)
+    assert number not in dict(eval((tmp_path / "told").read_text().splitlines()[0]))
 
 
 def test_it_writes_nothing_to_stdout(load, capfd):
