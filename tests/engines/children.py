@@ -3,12 +3,16 @@
 import json
 import os
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 MOST_S = 60
 """For an item: an engine that keeps Python's lock cannot be stopped otherwise."""
+
+TELLS_AFTER = 500
+"""Items after which a line on stderr says how far it is."""
 
 Item = TypeVar("Item")
 
@@ -35,7 +39,10 @@ def computed(
             _compute(items[len(results) :], compute, write)
         os.close(write)
         with os.fdopen(read) as pipe:
-            results += [json.loads(line) for line in pipe]
+            for line in pipe:
+                results.append(json.loads(line))
+                if len(results) % TELLS_AFTER == 0:
+                    print(f"{len(results)} of {len(items)} computed", file=sys.stderr, flush=True)
         _, status = os.waitpid(child, 0)
         if status:
             results.append(died(items[len(results)], status))
