@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from nnapi_shim.drivers import engine_devices
-from nnapi_shim.drivers.engines import PACKAGES
+from nnapi_shim.drivers.engines import PACKAGES, Package
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.extras import install_command
 from nnapi_shim.settings import ENGINES
@@ -12,7 +12,8 @@ from nnapi_shim.settings import ENGINES
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """An engine. version: of its package, None if it is not installed. devices: those that it
+    """An engine. version: of its package, or of one in its place such as onnxruntime-gpu; None if
+    it is not installed. devices: those that it
     gives. is_on: whether NNAPI_SHIM_ENGINES names it. next_step: what turns it on, a command or a
     setting; "" if it is on. problem: why it gives no devices, or "".
     """
@@ -33,10 +34,7 @@ def engines() -> tuple[EngineInfo, ...]:
 
 def _info(name: str, is_on: bool) -> EngineInfo:
     package = PACKAGES[name]
-    try:
-        version = metadata.version(package.package)
-    except metadata.PackageNotFoundError:
-        version = None
+    version = _version(package)
     if engine_devices.missing_packages(name):
         return EngineInfo(name, version, (), is_on, install_command(package.extra), "")
     next_step = "" if is_on else f"{ENGINES.name}={name}"
@@ -45,3 +43,12 @@ def _info(name: str, is_on: bool) -> EngineInfo:
     except NnapiError as error:
         return EngineInfo(name, version, (), is_on, next_step, error.message)
     return EngineInfo(name, version, devices, is_on, next_step, "")
+
+
+def _version(package: Package) -> str | None:
+    try:
+        return metadata.version(package.package)
+    except metadata.PackageNotFoundError:
+        module = package.modules[0].partition(".")[0]
+        owners = metadata.packages_distributions().get(module, ())
+        return next(map(metadata.version, owners), None)

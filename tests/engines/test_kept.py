@@ -48,6 +48,24 @@ def test_without_a_cache(compiling, tmp_path):
     assert not files(tmp_path)
 
 
+def test_what_the_engine_does_not_take_is_kept_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    cache, made = CacheHandles(str(tmp_path / "cache"), TOKEN), []
+
+    def ask(driver):
+        def compiled():
+            made.append(driver)
+            return driver
+
+        return kept(cache, [b"model"], compiled, lambda module: module == driver)
+
+    drivers = [b"1", b"1", b"2", b"2", b"1"]
+    assert [ask(driver) for driver in drivers] == drivers
+    assert made == [b"1", b"2", b"1"]
+    assert len(files(tmp_path)) == 1
+
+
 @pytest.mark.parametrize("damage", [lambda c: c[:-1] + b"X", lambda c: c[:20], lambda c: b"X" + c])
 def test_a_damaged_file(damage, compiling, tmp_path, capfd):
     compiling()

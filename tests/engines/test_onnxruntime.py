@@ -12,6 +12,7 @@ from nnapi_shim import NnapiError, ResultCode
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
+from nnapi_shim.hal.types import CacheHandles
 from tests.conformance.vectors import WHY_SKIPPED, examples
 from tests.runtime.hal_models import Bound, Builder, chain
 
@@ -19,7 +20,10 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 from nnapi_shim import savers  # noqa: E402
+from nnapi_shim.drivers.engines import onnxruntime as engine_of  # noqa: E402
 from nnapi_shim.drivers.engines.constants_apart import with_constants_apart  # noqa: E402
+from nnapi_shim.drivers.engines.device import EngineDevice  # noqa: E402
+from nnapi_shim.drivers.engines.engine import File, Wishes  # noqa: E402
 from nnapi_shim.formats.graph import reading  # noqa: E402
 from nnapi_shim.formats.onnx.exporting import writing  # noqa: E402
 from tests.engines import large, vectors  # noqa: E402 - these need both
@@ -60,8 +64,6 @@ def test_a_deadline():
 
 def test_where_memory_lies(monkeypatch):
     """On the device of the provider, if OrtValues can be there."""
-    from nnapi_shim.drivers.engines import onnxruntime as engine_of
-
     asked = []
     monkeypatch.setattr(
         onnxruntime.OrtValue,
@@ -100,18 +102,153 @@ def test_a_program_in_c(isolated, there):
 
 @pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")
 def test_a_provider_that_is_listed_and_cannot_be_used(monkeypatch):
-    from nnapi_shim.drivers.engines import onnxruntime as engine_of
-
     engine = engine_of.Engine()
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider"])
     (target,) = engine.targets()
     assert target.name == "onnxruntime-cuda"
-    from nnapi_shim.drivers.engines.device import EngineDevice
-
     device = EngineDevice(engine, target)
     with pytest.raises(NnapiError, match="lists CUDAExecutionProvider, and cannot use it") as e:
         device.prepareModel(chain("ADD"), ExecutionPreference.LOW_POWER, Priority.LOW, None, None)
     assert e.value.code is ResultCode.OP_FAILED
+
+
+class Writer:
+    """A double of a provider that writes what it has compiled: the model behind a mark."""
+
+    PROVIDER = "TensorrtExecutionProvider"
+
+    def __init__(self, monkeypatch):
+        self.mark = b"compiled by driver 1:"
+        self.takes, self.writes = True, True
+        self.compiled, self.loaded = [], []
+        compile, read = self.compile, self.read
+        original = onnxruntime.InferenceSession
+
+        class Compiler:
+            def __init__(self, options, content, **given):
+                assert options.log_severity_level == 4
+                assert given == {
+                    "embed_compiled_data_into_model": True,
+                    "flags": onnxruntime.OrtCompileApiFlags.ERROR_IF_NO_NODES_COMPILED,
+                    "graph_optimization_level": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+                }
+                self.content = content
+
+            def compile_to_bytes(self):
+                return compile(self.content)
+
+        def session(content, options, providers):
+            assert providers == [self.PROVIDER, "CPUExecutionProvider"]
+            made = original(read(content), options, providers=providers[1:])
+            made.get_providers = lambda: providers
+            return made
+
+        class Options(onnxruntime.SessionOptions):
+            def add_provider(self, name, options):
+                assert name == Writer.PROVIDER
+
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [self.PROVIDER])
+        monkeypatch.setattr(onnxruntime, "ModelCompiler", Compiler)
+        monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+        monkeypatch.setattr(onnxruntime, "SessionOptions", Options)
+
+    def compile(self, content):
+        self.compiled.append(content)
+        if not self.writes:
+            raise onnxruntime.capi.onnxruntime_pybind11_state.Fail("no nodes were compiled")
+        return self.mark + content
+
+    def read(self, content):
+        if not content.startswith(b"compiled by"):
+            return content
+        self.loaded.append(content)
+        if not (self.takes and content.startswith(self.mark)):
+            raise onnxruntime.capi.onnxruntime_pybind11_state.EPFail("of another driver")
+        return content.removeprefix(self.mark)
+
+    def check(self, cache, model=None):
+        """Compile and run; how often it compiled and how often it took what was written so far."""
+        engine = engine_of.Engine()
+        device = EngineDevice(engine, *engine.targets())
+        model = model or chain("ADD MUL", (2, 3))
+        preference = ExecutionPreference.FAST_SINGLE_ANSWER
+        ready = device.prepareModel(model, preference, Priority.MEDIUM, None, cache)
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        assert np.array_equal(Bound(ready, model, [x], room=24).outputs()[0], (x + x) * (x + x))
+        return len(self.compiled), len(self.loaded)
+
+
+@pytest.fixture
+def writer(monkeypatch):
+    return Writer(monkeypatch)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    return CacheHandles(str(tmp_path / "cache"), bytes(32))
+
+
+def test_what_a_provider_has_compiled_is_kept(writer, cache):
+    assert [writer.check(cache) for _ in range(3)] == [(1, 1), (1, 2), (1, 3)]
+    assert writer.check(None) == (1, 3)
+
+
+def test_what_was_kept_is_made_again(writer, cache, capfd):
+    """With another driver, and another version of ONNX Runtime, and if it is damaged."""
+    writer.check(cache)
+    writer.mark = b"compiled by driver 2:"
+    assert [writer.check(cache), writer.check(cache)] == [(2, 3), (2, 4)]
+    (file,) = Path(cache.directory).iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    assert [writer.check(cache), writer.check(cache)] == [(3, 5), (3, 6)]
+    assert "damaged" in capfd.readouterr().err
+
+
+def test_a_file_of_another_version_is_not_used(writer, cache, monkeypatch):
+    writer.check(cache)
+    monkeypatch.setattr(onnxruntime, "__version__", "1.99")
+    assert [writer.check(cache), writer.check(cache)] == [(2, 2), (2, 3)]
+
+
+def test_what_a_provider_does_not_write_is_not_kept(writer, cache, monkeypatch, capfd):
+    """But that it does not, so that it is asked once."""
+    writer.writes = False
+    assert [writer.check(cache), writer.check(cache)] == [(1, 0), (1, 0)]
+    (file,) = Path(cache.directory).iterdir()
+    assert file.stat().st_size < 64 and not capfd.readouterr().err
+    file.unlink()
+    monkeypatch.setenv("NNAPI_SHIM_LOG", "debug")
+    assert writer.check(cache) == (2, 0)
+    why = "onnxruntime-tensorrt does not write its compiled models: no nodes were compiled"
+    assert why in capfd.readouterr().err
+    file.unlink()
+    monkeypatch.delattr(onnxruntime, "ModelCompiler")  # as in old versions
+    assert writer.check(cache) == (2, 0)
+
+
+def test_what_a_provider_writes_and_does_not_take_is_not_kept(writer, cache, capfd):
+    """As the one for OpenVINO in onnxruntime-openvino 1.24.1."""
+    writer.takes = False
+    assert [writer.check(cache), writer.check(cache)] == [(1, 1), (1, 1)]
+    (file,) = Path(cache.directory).iterdir()
+    assert file.stat().st_size < 64 and not capfd.readouterr().err
+
+
+def test_other_providers_keep_nothing(writer, cache, monkeypatch):
+    monkeypatch.setattr(Writer, "PROVIDER", "CUDAExecutionProvider")
+    assert writer.check(cache) == (0, 0)
+
+
+def test_a_model_with_constants_beside_it_is_not_kept(writer, cache, monkeypatch):
+    file = File(b"", (), (), {"constants": np.zeros(2)})
+    wishes = Wishes(ExecutionPreference.LOW_POWER, Priority.MEDIUM, False, 0, cache)
+    engine = engine_of.Engine()
+    monkeypatch.setattr(engine, "_network", lambda *given: given)
+    (target,) = engine.targets()
+    assert engine.compiled(target, file, wishes) == (target, file, wishes)
+    assert not writer.compiled
 
 
 def of_shared_weights():

@@ -20,14 +20,17 @@ _KEY = 64
 
 
 def kept(
-    cache: CacheHandles | None, about: Sequence[bytes], compiled: Callable[[], bytes]
+    cache: CacheHandles | None,
+    about: Sequence[bytes],
+    compiled: Callable[[], bytes],
+    loads: Callable[[bytes], bool] = lambda module: True,
 ) -> bytes:
     """The module that is kept for all that it depends on, the processor, too; else what `compiled`
     makes is kept.
 
-    compiled: gives b"" for what cannot be kept. cache: the application's folder and token; None to
-    compile. A folder that cannot be used is no
-    error.
+    compiled: gives b"" for what cannot be kept. loads: whether the engine takes what was kept,
+    which one with another driver may not; else it is compiled and kept again. cache: the
+    application's folder and token; None to compile. A folder that cannot be used is no error.
     """
     secret = key_of_user() if cache is not None else None
     if cache is None or secret is None:
@@ -40,7 +43,7 @@ def kept(
     try:
         with Folder(cache.directory) as folder:
             module = seal.opened(_contents(folder, name))
-            if not module:
+            if not (module and loads(module)):
                 module = compiled()
                 if module:
                     _keep(folder, name, seal.closed(module))

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nnapi_shim import log
 from nnapi_shim.drivers.time_limit import time_limit_ns
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, last_line, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.settings import Setting
 
@@ -91,10 +91,14 @@ def limited(
     return results[0]
 
 
-def attempted(work: Callable[[], T]) -> T | None:
-    """The result of `work` that is not needed; None if it fails: engines raise what they like."""
+def attempted(work: Callable[[], T], failed: str = "") -> T | None:
+    """The result of `work` that is not needed; None if it fails: engines raise what they like.
+    failed: in words, for a debug line.
+    """
     try:
         return work()
     except Exception as error:
+        if failed:
+            log.write("debug", f"{failed}: {last_line(error)}")
         log.trace(error)
         return None

@@ -12,6 +12,8 @@ from nnapi_shim.drivers.engines.constants_apart import with_constants_apart
 from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_onnxruntime import DECLINED
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
+from nnapi_shim.drivers.engines.kept import kept
+from nnapi_shim.drivers.engines.limited import attempted
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, OperandType
 from nnapi_shim.hal.quantization import STRUCT_CODES
@@ -37,6 +39,14 @@ _PLACES = {
 
 _MEMORY_OF = {"CPU": "cpu", "CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda"}
 """Execution provider -> device of its OrtValues; others have none."""
+
+_WRITERS = ("NvTensorRTRTX", "OpenVINO", "QNN", "Tensorrt", "VitisAI")
+"""Execution providers that write what they have compiled, as nodes EPContext."""
+
+_NOTHING = b"nothing"
+"""Kept in place of a model that a provider does not write, or does not take then: to try it again
+would take as long as to compile.
+"""
 
 _END = "ExecutionProvider"
 
@@ -77,13 +87,35 @@ class Engine:
         return why_declined(DECLINED, target.name, node)
 
     def compiled(self, target: Target, file: File, wishes: Wishes) -> "Network":
-        """A session on the provider, with the processor for what the provider does not run."""
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _SILENT
-        options.intra_op_num_threads = wishes.threads
-        options.add_session_config_entry("session.x64quantprecision", "1")  # no saturated sums
-        if wishes.preference is ExecutionPreference.LOW_POWER:
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        """A session on the provider, with the processor for what the provider does not run; on
+        what the provider has written before, if that is kept.
+        """
+        made: list[Network] = []
+
+        def loads(content: bytes) -> bool:
+            if content == _NOTHING:
+                return True
+            network = attempted(
+                lambda: self._network(target, file._replace(content=content), wishes),
+                f"{target.name} does not take a model that it has written",
+            )
+            made.extend(filter(None, [network]))
+            return network is not None
+
+        def written() -> bytes:
+            content = attempted(
+                lambda: _written(target, file.content, wishes),
+                f"{target.name} does not write its compiled models",
+            )
+            return content if content and loads(content) else _NOTHING
+
+        if wishes.cache and target.place.removesuffix(_END) in _WRITERS and not file.external:
+            about = [file.content, target.version.encode(), target.place.encode()]
+            kept(wishes.cache, about, written, loads)
+        return made[0] if made else self._network(target, file, wishes)
+
+    def _network(self, target: Target, file: File, wishes: Wishes) -> "Network":
+        options = _options(wishes)
         values: dict[str, Any] = {}
         content, external = file.content, file.external
         _give(options, content, external, values)
@@ -109,6 +141,30 @@ class Engine:
         """As engine.AllocatingEngine."""
         place = _MEMORY_OF.get(target.place.removesuffix(_END))
         return None if place is None else Memory(place, type, dimensions)
+
+
+def _options(wishes: Wishes) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _SILENT
+    options.intra_op_num_threads = wishes.threads
+    options.add_session_config_entry("session.x64quantprecision", "1")  # no saturated sums
+    if wishes.preference is ExecutionPreference.LOW_POWER:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def _written(target: Target, content: bytes, wishes: Wishes) -> bytes:
+    """A model with what a provider has compiled of it; an error if that is nothing."""
+    options = _options(wishes)
+    options.add_provider(target.place, {})
+    compiler = onnxruntime.ModelCompiler(
+        options,
+        content,
+        embed_compiled_data_into_model=True,
+        flags=onnxruntime.OrtCompileApiFlags.ERROR_IF_NO_NODES_COMPILED,
+        graph_optimization_level=options.graph_optimization_level,  # by default none
+    )
+    return bytes(compiler.compile_to_bytes())
 
 
 def _give(options: Any, content: bytes, external: Mapping[str, Any], given: dict[str, Any]) -> None:

@@ -89,13 +89,15 @@ class Engine:
                 return b""
             return stream.getvalue()
 
-        about = [file.content, target.version.encode(), repr(sorted(hints.items())).encode()]
-        stored = kept(wishes.cache, about, blob)
-        if not made:
+        def loads(stored: bytes) -> bool:
             try:
                 made.append(self._core.import_model(stored, target.place, hints))
-            except RuntimeError:  # a driver that is another one now
-                made.append(self._compile(target, read(), hints))
+            except RuntimeError as error:
+                log.write("debug", f"{target.name} does not take what was kept: {error}")
+            return bool(made)
+
+        about = [file.content, target.version.encode(), repr(sorted(hints.items())).encode()]
+        kept(wishes.cache, about, blob, loads)
         return self._network(target, made[0], read, hints)
 
     def _read(self, file: File, folder: Path) -> Any:
