@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A text of a kernel file that is replaced by another."""
+    """A text of a kernel file that is replaced by another; helpers: of that file in codegen/."""
 
     old: str
     new: str
+    helpers: str = ""
 
 
 class Family(NamedTuple):
@@ -140,11 +141,18 @@ FAMILIES: dict[str, Family] = {
     "exact_products": Family(
         "exact_products",
         (
-            F("top -= BINADES", "top -= BINADES + 1"),
-            F("if most >= LARGE:", "if False:"),
-            F("2.0 ** (top - 30)", "2.0 ** (top - 29)"),
-            F("% 4]) - 128", "% 4]) - 127"),
-            F("if exponent + BIAS > 1 else 1", "if exponent + BIAS > 1 else 1 << MANTISSA"),
+            F("top -= BINADES", "top -= BINADES + 1", "exact_rows"),
+            F("-1 if most >= LARGE else 0", "0", "exact_rows"),
+            F("(top - 30 + BIAS_F64)", "(top - 29 + BIAS_F64)", "exact_rows"),
+            F("np.int8(byte ^ ZERO)", "np.int8(byte ^ 127)", "exact_rows"),
+            F(
+                "if exponent + BIAS > 1 else 1",
+                "if exponent + BIAS > 1 else 1 << MANTISSA",
+                "exact_rows",
+            ),
+            F("total = low if total < low else total", "total = low", "exact_rows"),
+            F("for byte in range(GROUP):", "for byte in range(GROUP - 1):"),
+            F("x = a.rows + number * a.pitch, a.input + number", "x = a.rows, a.input + number"),
         ),
     ),
     "reduction": Family(

@@ -1,8 +1,10 @@
 """A pytest plugin: the kernels of one file have a fault, and the JIT compiles them.
 
-The environment variable KERNEL_FAULT holds JSON: the file's name, the text and its replacement.
+The environment variable KERNEL_FAULT holds JSON: the file's name, the text, its replacement, and
+the file of helpers in codegen/ that has the text, or "".
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -13,13 +15,17 @@ from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 
 VARIABLE = "KERNEL_FAULT"
 KERNELS_PACKAGE = "nnapi_shim.drivers.cpu.kernels"
+CODEGEN_PACKAGE = "nnapi_shim.drivers.cpu.codegen"
 
 
-def load_changed(family: str, old: str, new: str) -> frozenset[str]:
-    """Import a file of kernels with one text replaced; the names of its kernels."""
+def load_changed(family: str, old: str, new: str, helpers: str) -> frozenset[str]:
+    """Import a file of kernels with one text replaced, in it or in its helpers; the names of its
+    kernels.
+    """
     from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS
 
-    name = f"{KERNELS_PACKAGE}.{family}"
+    kernels = f"{KERNELS_PACKAGE}.{family}"
+    name = f"{CODEGEN_PACKAGE}.{helpers}" if helpers else kernels
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None
@@ -28,12 +34,15 @@ def load_changed(family: str, old: str, new: str) -> frozenset[str]:
         raise AssertionError(f"{name} contains {source.count(old)} times, not once: {old}")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     exec(compile(source.replace(old, new), spec.origin, "exec"), vars(module))
-    return frozenset(k for k, item in KERNELS.items() if item.function.__module__ == name)
+    if helpers:
+        sys.modules.pop(kernels, None)
+        importlib.import_module(kernels)
+    return frozenset(k for k, item in KERNELS.items() if item.function.__module__ == kernels)
 
 
 def pytest_configure() -> None:
     """Kernels of the changed file come from the JIT, all others from the built library."""
-    family, old, new = json.loads(os.environ[VARIABLE])
+    fault = json.loads(os.environ[VARIABLE])
     find = KernelLibrary._find
     changed: list[frozenset[str]] = []
 
@@ -43,7 +52,7 @@ def pytest_configure() -> None:
         if not changed:
             # The target of the compiler asks for kernels of the library in use, this one.
             changed.append(frozenset())
-            changed[0] = load_changed(family, old, new)
+            changed[0] = load_changed(*fault)
         return compile_kernel(name, library.tier) if name in changed[0] else find(library, name)
 
     KernelLibrary._find = find_changed  # type: ignore[method-assign]

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim.drivers.cpu import kernels
+from nnapi_shim.drivers.cpu import codegen, kernels
 from tests.kernel_mutations.__main__ import NO_FAULT, outcome
 from tests.kernel_mutations.mutations import FAMILIES
 
 ROOT = Path(__file__).parents[2]
-KERNELS = Path(kernels.__file__).parent
+KERNELS, CODEGEN = Path(kernels.__file__).parent, Path(codegen.__file__).parent
 TESTS = ROOT / "tests" / "drivers" / "cpu"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_fault_fits_its_file(family: str) -> None:
-    source = (KERNELS / f"{family}.py").read_text(encoding="utf-8")
     for fault in FAMILIES[family].faults:
+        path = CODEGEN / f"{fault.helpers}.py" if fault.helpers else KERNELS / f"{family}.py"
+        source = path.read_text(encoding="utf-8")
         assert source.count(fault.old) == 1, fault
         assert fault.new != fault.old
     for name in FAMILIES[family].tests.split():

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
-from nnapi_shim.drivers.cpu.lowering.exact_products import LARGE, has_exact_products
-from nnapi_shim.drivers.cpu.lowering.tiling import tiling
+from nnapi_shim.drivers.cpu.lowering.exact_products import LARGE
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
+from nnapi_shim.drivers.cpu.lowering.weight_format import has_exact_products
 from nnapi_shim.drivers.cpu.passes.graph import keep_weights_q8
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.tools.explain import explain
 
-pytestmark = pytest.mark.skipif(tiling().group != 4, reason="this tier has no dot product of bytes")
+pytestmark = pytest.mark.skipif(not tier().byte_weights, reason="this tier unpacks bytes")
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also small models."""
-    monkeypatch.setattr(keep_weights_q8, "MIN_EXACT", 1)
+    monkeypatch.setattr(keep_weights_q8, "MIN_WEIGHTS", 1)
 
 
 def product(
@@ -85,11 +86,13 @@ def test_rows_of_subnormal_numbers() -> None:
     np.testing.assert_array_equal(result, exact.astype(np.float32))
 
 
-def test_the_smallest_weight() -> None:
-    """-128, of all elements, in a deep product: the largest sums of digits."""
+@pytest.mark.parametrize("value", [-0.9999999, 1 + 2**-14, 1 + 2**-22])
+@pytest.mark.parametrize("weight", [-128, 127])
+def test_the_largest_sums_of_digits(value: float, weight: int) -> None:
+    """A deep product of equal elements, whose lower digits are the smallest that there are."""
     depth = 1 << 16
-    x = np.full((1, depth), -0.9999999, np.float32)
-    result, exact = product(x, np.full((2, depth), -128), np.zeros(2, np.float32), 0.5)
+    x = np.full((1, depth), value, np.float32)
+    result, exact = product(x, np.full((2, depth), weight), np.zeros(2, np.float32), 0.5)
     np.testing.assert_array_equal(result, exact.astype(np.float32))
 
 
@@ -113,4 +116,4 @@ def test_large_elements(value: float) -> None:
 def test_large_scales_and_depths_have_other_kernels() -> None:
     for size, scale, expected in ((1 << 16, 2.0**30, True), (65537, 1.0, False), (9, 2e9, False)):
         weights = BoundOperand(0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED, (3, size), scale)
-        assert has_exact_products(weights, tiling()) is expected
+        assert has_exact_products(weights) is expected

@@ -31,7 +31,7 @@ REORDERED = ("keep_weights_q8", "fuse_dilation", "fuse_padding", "compress_weigh
 """Passes that let another kernel compute sums."""
 
 SMALL: dict[str, dict[str, Any]] = {
-    "keep_weights_q8": {"MIN_EXACT": 1, "MIN_WEIGHTS": 1},
+    "keep_weights_q8": {"MIN_WEIGHTS": 1},
     "fuse_tiles": {"MIN_BYTES": 1 << 10, "TILES": (2, 32)},
     "fuse_elementwise": {"MIN_ELEMENTS": 64, "BLOCK": 128},
 }

@@ -1,5 +1,6 @@
 """Emitters of the exact product of float32 and 8-bit weights: see ../lowering/exact_products.py."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -11,6 +12,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     DOUBLE,
     FLOAT,
+    HALFWORD,
     LONG,
     WORD,
     Builder,
@@ -18,20 +20,65 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.exact_products import COLUMN_HEAD, HEAD_BYTES, LEVEL_BYTES
+from nnapi_shim.drivers.cpu.lowering.exact_products import (
+    COLUMN_HEAD,
+    HEAD_BYTES,
+    LEVEL_BYTES,
+    MOST_WORDS,
+    exact_columns,
+)
 
 LANES, HALF_LANES = TILING.lanes, TILING.lanes // 2
-DIGITS = 4
-BALANCED = 0x80808080 - (1 << 32)
-"""X + BALANCED has the digits of X, each plus 128, as its bytes."""
+VECTORS = exact_columns(ISA.tier) // LANES
+GROUP = TILING.group
+"""The digits of X, and the elements of a word."""
+DIGIT = {4: BYTE, 2: HALFWORD}[GROUP]
+BALANCED = {4: 0x80808080 - (1 << 32), 2: 0x8000}[GROUP]
+"""X + BALANCED has the digits of X, plus 128 each, or plus 2^15 the lower one of two."""
 MAGNITUDE = 0x7FFFFFFF
 TRANSPOSED = [
-    16 * word + 4 * element + digit
-    for word in range(LANES // 4)
-    for digit in range(DIGITS)
-    for element in range(4)
+    GROUP * (GROUP * word + element) + digit
+    for word in range(LANES // GROUP)
+    for digit in range(GROUP)
+    for element in range(GROUP)
 ]
-"""Of the digits of each element to the elements of each digit, in words of four elements."""
+"""Of the digits of each element to the elements of each digit, word by word."""
+
+
+@emits(types.int64(types.int64, types.int64))
+def magnitudes(builder: Any, row: Any, depth: Any) -> Any:
+    """Bits of the largest magnitude of a row, above 32 bits of the smallest but 0, less 1."""
+    kind = vector(WORD, LANES)
+    most = builder.variable(kind, ir.Constant(kind, None))
+    least = builder.variable(kind, constant(kind, -1))
+    blocks = builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
+    with builder.each(blocks, LANES) as first:
+        bits, _ = _block(builder, row, depth, first)
+        for slot, name, value in (
+            (most, "umax", bits),
+            (least, "umin", builder.sub(bits, constant(kind, 1))),  # 0 becomes the largest number
+        ):
+            name = f"llvm.{name}.v{LANES}i32"
+            builder.store(builder.call_by_name(name, kind, builder.load(slot), value), slot)
+    largest, smallest = (
+        builder.zext(
+            builder.call_by_name(
+                f"llvm.vector.reduce.{name}.v{LANES}i32", WORD, builder.load(slot)
+            ),
+            LONG,
+        )
+        for slot, name in ((most, "umax"), (least, "umin"))
+    )
+    return builder.or_(builder.shl(largest, long(32)), smallest)
+
+
+def _block(builder: Any, row: Any, depth: Any, first: Any) -> tuple[Any, Any]:
+    """Bits of the magnitudes of LANES elements from `first` on, and these; 0 behind the last."""
+    floats, integers = vector(FLOAT, LANES), vector(WORD, LANES)
+    there = builder.lanes_before(builder.trunc(builder.sub(depth, first), WORD), LANES)
+    address = builder.add(row, builder.mul(first, long(4)))
+    x = builder.masked_load(address, ir.Constant(floats, None), there, 4)
+    return builder.and_(builder.bitcast(x, integers), constant(integers, MAGNITUDE)), x
 
 
 @emits(types.int64(*[types.int64] * 8))
@@ -49,7 +96,7 @@ def fill_level(
     """Append the words of a level to the lists at `numbers` and `digits`; returns how many.
 
     least, most: bits of the smallest and the largest magnitude. exponent: x = X * 2^-exponent. The
-    last field of the level becomes 128 * sum(X).
+    last field of the level becomes 128 * sum(X), where bytes have dot products.
     """
     floats, integers = vector(FLOAT, LANES), vector(WORD, LANES)
     longs = vector(LONG, LANES)
@@ -60,32 +107,34 @@ def fill_level(
     zero = ir.Constant(floats, None)
     blocks = builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
     with builder.each(blocks, LANES) as first:
-        there = builder.lanes_before(builder.trunc(builder.sub(depth, first), WORD), LANES)
-        address = builder.add(row, builder.mul(first, long(4)))
-        x = builder.masked_load(address, zero, there, 4)
-        bits = builder.and_(builder.bitcast(x, integers), constant(integers, MAGNITUDE))
+        bits, x = _block(builder, row, depth, first)
         inside = builder.and_(
             builder.icmp_signed(">=", bits, low), builder.icmp_signed("<=", bits, high)
         )
-        chosen = builder.select(inside, _scaled(builder, x, power), zero)
-        whole = builder.fptosi(chosen, integers)
-        wide = builder.sext(whole, longs)
-        builder.store(builder.add(builder.load(total), wide), total)
-        offset = constant(integers, BALANCED)
-        bytes_ = builder.bitcast(
-            builder.xor(builder.add(whole, offset), offset), vector(BYTE, 4 * LANES)
-        )
-        words = builder.bitcast(builder.pick(bytes_, TRANSPOSED), integers)
         mask = builder.bitcast(inside, ir.IntType(LANES))
-        for block in range(LANES // 4):
-            at = builder.load(count)
-            part = builder.pick(words, range(4 * block, 4 * block + 4))
-            builder.store_to(part, builder.add(digits, builder.mul(at, long(16))), 4)
-            number = builder.add(builder.udiv(first, long(4)), long(block))
-            builder.store_to(number, builder.add(numbers, builder.mul(at, long(8))), 8)
-            some = builder.and_(mask, ir.Constant(mask.type, 15 << 4 * block))
-            has = builder.icmp_unsigned("!=", some, ir.Constant(mask.type, 0))
-            builder.store(builder.add(at, builder.zext(has, LONG)), count)
+        # Levels but the first have few elements.
+        with builder.if_then(builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0))):
+            chosen = builder.select(inside, _scaled(builder, x, power), zero)
+            whole = builder.fptosi(chosen, integers)
+            if GROUP == 4:
+                wide = builder.sext(whole, longs)
+                builder.store(builder.add(builder.load(total), wide), total)
+            offset = constant(integers, BALANCED)
+            parts = builder.bitcast(
+                builder.xor(builder.add(whole, offset), offset), vector(DIGIT, GROUP * LANES)
+            )
+            words = builder.bitcast(builder.pick(parts, TRANSPOSED), integers)
+            for block in range(LANES // GROUP):
+                at = builder.load(count)
+                part = builder.pick(words, range(GROUP * block, GROUP * (block + 1)))
+                place = builder.add(digits, builder.mul(at, long(4 * GROUP)))
+                builder.store_to(part, place, 4)
+                number = builder.add(builder.udiv(first, long(GROUP)), long(block))
+                builder.store_to(number, builder.add(numbers, builder.mul(at, long(8))), 8)
+                bits_of_word = ((1 << GROUP) - 1) << GROUP * block
+                some = builder.and_(mask, ir.Constant(mask.type, bits_of_word))
+                has = builder.icmp_unsigned("!=", some, ir.Constant(mask.type, 0))
+                builder.store(builder.add(at, builder.zext(has, LONG)), count)
     name = f"llvm.vector.reduce.add.v{LANES}i64"
     total_of_all = builder.call_by_name(name, LONG, builder.load(total))
     correction = builder.sitofp(builder.mul(total_of_all, long(128)), DOUBLE)
@@ -119,9 +168,9 @@ def exact_row(
 ) -> None:
     """A panel's columns of a prepared row: bounded sums, stored as float32."""
     arguments = row, capacity, panel, output, columns, low, high
-    for vectors in range(1, TILING.vectors + 1):
+    for vectors in range(1, VECTORS + 1):
         fits = builder.icmp_signed(">", columns, long(LANES * (vectors - 1)))
-        if vectors < TILING.vectors:
+        if vectors < VECTORS:
             enough = builder.icmp_signed("<=", columns, long(LANES * vectors))
             fits = builder.and_(fits, enough)
         with builder.if_then(fits):
@@ -146,7 +195,6 @@ def _write(
 ) -> None:
     """The function for panels of so many vectors."""
     integers, doubles = vector(WORD, LANES), vector(DOUBLE, HALF_LANES)
-    bytes_ = vector(BYTE, 4 * LANES)
     width = vectors * LANES
     zero = ir.Constant(integers, None)
     totals = [
@@ -157,45 +205,33 @@ def _write(
     digits = builder.add(numbers, builder.mul(capacity, long(8)))
     weights = builder.add(panel, long(COLUMN_HEAD * width))
     first = builder.variable(LONG, long(0))
-    sums = [[builder.variable(integers) for _ in range(vectors)] for _ in range(DIGITS)]
+    sums = [[builder.variable(integers) for _ in range(vectors)] for _ in range(GROUP)]
     with builder.each(builder.load_from(row, LONG, 8)) as number:
         level = builder.add(row, builder.add(long(64), builder.mul(number, long(LEVEL_BYTES))))
-        for each in sums:
-            for slot in each:
-                builder.store(zero, slot)
-        begin = builder.load(first)
-        end = builder.load_from(level, LONG, 8)
-        with builder.each(builder.sub(end, begin)) as done:
-            at = builder.add(begin, done)
-            word = builder.load_from(builder.add(numbers, builder.mul(at, long(8))), LONG, 8)
-            place = builder.add(weights, builder.mul(word, long(4 * width)))
-            loaded = [
-                builder.load_from(builder.add(place, long(4 * LANES * j)), bytes_, 4)
-                for j in range(vectors)
-            ]
-            digit = builder.add(digits, builder.mul(at, long(16)))
-            for d, slots in enumerate(sums):
-                value = builder.load_from(builder.add(digit, long(4 * d)), WORD, 4)
-                x = builder.bitcast(builder.splat(value, LANES), bytes_)
-                for slot, w in zip(slots, loaded, strict=True):
-                    builder.store(ISA.dot_quads(builder, builder.load(slot), w, x), slot)
-        builder.store(end, first)
+        begin, end = builder.load(first), builder.load_from(level, LONG, 8)
         factor, correction = (
             builder.splat(builder.load_from(builder.add(level, long(at)), DOUBLE, 8), HALF_LANES)
             for at in (8, 16)
         )
-        for j, pair in enumerate(totals):
-            for half, slot in enumerate(pair):
-                lanes = range(half * HALF_LANES, (half + 1) * HALF_LANES)
-                parts = [
-                    builder.sitofp(builder.pick(builder.load(slots[j]), lanes), doubles)
-                    for slots in sums
-                ]
-                joined = parts[DIGITS - 1]
-                for part in reversed(parts[:-1]):
-                    joined = builder.fadd(builder.fmul(joined, constant(doubles, 256.0)), part)
-                joined = builder.fmul(builder.fsub(joined, correction), factor)
-                builder.store(builder.fadd(builder.load(slot), joined), slot)
+        most = MOST_WORDS[GROUP]
+        parts = builder.udiv(builder.add(builder.sub(end, begin), long(most - 1)), long(most))
+        with builder.each(parts, most) as done:
+            for each in sums:
+                for slot in each:
+                    builder.store(zero, slot)
+            rest = builder.sub(builder.sub(end, begin), done)
+            is_last = builder.icmp_signed("<", rest, long(most))
+            with builder.each(builder.select(is_last, rest, long(most))) as word:
+                at = builder.add(builder.add(begin, done), word)
+                _add_word(builder, sums, at, numbers, digits, weights)
+            for j, pair in enumerate(totals):
+                for half, slot in enumerate(pair):
+                    joined = _joined(builder, [slots[j] for slots in sums], half)
+                    if GROUP == 4:
+                        joined = builder.fsub(joined, correction)
+                    joined = builder.fmul(joined, factor)
+                    builder.store(builder.fadd(builder.load(slot), joined), slot)
+        builder.store(end, first)
     for j, pair in enumerate(totals):
         halves = []
         for half, slot in enumerate(pair):
@@ -219,3 +255,43 @@ def _write(
         address = builder.add(output, long(4 * LANES * j))
         builder.masked_store(value, address, builder.lanes_before(rest, LANES), 4)
     builder.ret_void()
+
+
+def _add_word(
+    builder: Any, sums: Sequence[Sequence[Any]], at: Any, numbers: Any, digits: Any, weights: Any
+) -> None:
+    """Add the products of a word to the sums, digit by digit; at: its place in the lists."""
+    vectors = len(sums[0])
+    word = builder.load_from(builder.add(numbers, builder.mul(at, long(8))), LONG, 8)
+    place = builder.add(weights, builder.mul(word, long(GROUP * vectors * LANES)))
+    kind = vector(BYTE, GROUP * LANES)
+    loaded = [
+        builder.load_from(builder.add(place, long(GROUP * LANES * j)), kind, 4)
+        for j in range(vectors)
+    ]
+    if GROUP == 2:
+        loaded = [builder.sext(each, vector(HALFWORD, GROUP * LANES)) for each in loaded]
+    digit = builder.add(digits, builder.mul(at, long(4 * GROUP)))
+    for d, slots in enumerate(sums):
+        value = builder.load_from(builder.add(digit, long(4 * d)), WORD, 4)
+        x = builder.bitcast(builder.splat(value, LANES), vector(DIGIT, GROUP * LANES))
+        for slot, w in zip(slots, loaded, strict=True):
+            total = builder.load(slot)
+            if GROUP == 4:
+                total = ISA.dot_quads(builder, total, w, x)
+            else:
+                total = ISA.dot_pairs(builder, total, w, x)
+            builder.store(total, slot)
+
+
+def _joined(builder: Any, slots: Sequence[Any], half: int) -> Any:
+    """Sums of X from those of its digits, of half a vector of columns."""
+    lanes = range(half * HALF_LANES, (half + 1) * HALF_LANES)
+    *parts, joined = [
+        builder.sitofp(builder.pick(builder.load(slot), lanes), vector(DOUBLE, HALF_LANES))
+        for slot in slots
+    ]
+    radix = constant(joined.type, 2.0 ** (32 // GROUP))
+    for part in reversed(parts):
+        joined = builder.fadd(builder.fmul(joined, radix), part)
+    return joined

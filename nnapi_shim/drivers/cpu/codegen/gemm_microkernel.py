@@ -4,11 +4,11 @@
 
 The row that tap t reads for output m starts at base + table[t][m]; a negative entry is the
 row `zero`, the padding of an image. A panel is its head (bias, then the table of quantized kernels,
-see requantization.py, or the scales of int8 weights) and `taps * depth` rows of one word per
-column. Rows past the last repeat it: they compute and store the same values again. Every output is
-summed in the order of t and k, on `chains` interleaved partial sums. Where there are many words,
-floating-point sums of about BLOCK of them are added up apart from each other, so that the error
-does not grow with the number of all words but with its root.
+see requantization.py) and `taps * depth` rows of one word per column. Rows past the last repeat it:
+they compute and store the same values again. Every output is summed in the order of t and k, on
+`chains` interleaved partial sums. Where there are many words, floating-point sums of about BLOCK of
+them are added up apart from each other, so that the error does not grow with the number of all
+words but with its root.
 """
 
 from collections.abc import Sequence
@@ -124,12 +124,6 @@ class MicroKernel(Products):
             builder.load_from(builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
             for j, kind in enumerate(self.kinds)
         ]
-        if self.scheme.is_scaled:
-            scales = builder.add(args["panel"], long(4 * width))
-            self.scales = [
-                builder.load_from(builder.add(scales, long(4 * self.lanes * j)), kind, 4)
-                for j, kind in enumerate(self.kinds)
-            ]
         if self.in_blocks:
             self.totals = [
                 [builder.variable(value.type, value) for value in bias] for _ in range(self.rows)

@@ -11,7 +11,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, HALFWORD, WORD, c
 from nnapi_shim.drivers.cpu.lowering.packing import (
     FLOAT_HEAD_BYTES,
     QUANTIZED_HEAD_BYTES,
-    SCALED_HEAD_BYTES,
 )
 
 
@@ -29,7 +28,6 @@ class MacScheme(NamedTuple):
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
     together: neighbouring words that a step takes at once; it gets x and w of one after the other.
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
-    is_scaled: weights are multiplied by the float32 scale of their column, behind the biases.
     plain: the scheme for a flip of 0, if there is one.
     has_block_products: two rows by two columns are multiplied at once, by ISA.block_product.
     """
@@ -48,7 +46,6 @@ class MacScheme(NamedTuple):
     has_terms: bool = False
     together: int = 1
     is_shifted: bool = False
-    is_scaled: bool = False
     plain: Any = None
     has_block_products: bool = False
 
@@ -96,20 +93,6 @@ def halves() -> MacScheme:
         return builder.fpext(builder.load_from(address, half, 2), vector(FLOAT, lanes))
 
     return float32()._replace(name="f32f16", word_bytes=2, weights=weights)
-
-
-def bytes_to_float32() -> MacScheme:
-    """As float32, by weights that are packed as int8: scale * weight, rounded once."""
-
-    def weights(builder: Any, address: Any, lanes: int) -> Any:
-        words = builder.sext(
-            builder.load_from(address, vector(BYTE, lanes), 1), vector(WORD, lanes)
-        )
-        return builder.sitofp(words, vector(FLOAT, lanes))
-
-    return float32()._replace(
-        name="f32s8", head=SCALED_HEAD_BYTES, word_bytes=1, weights=weights, is_scaled=True
-    )
 
 
 def pairs16(packed: Any = HALFWORD) -> MacScheme:

@@ -13,14 +13,13 @@ class Products(Epilogue):
 
     chains: partial sums. sums: slots, by chain, row and vector of columns. paired: rows whose whole
     vectors of words are multiplied two by two; blocks: the slots of their sums, by pair of rows and
-    half a vector of columns. flip: the mask of the scheme. scales: of the columns, if it is_scaled.
+    half a vector of columns. flip: the mask of the scheme.
     """
 
     chains: int
     paired: int
     sums: list[list[list[Any]]]
     blocks: list[list[Any]]
-    scales: list[Any]
     flip: Any
 
     def _row_vectors(self, rows: Sequence[Any], weights: Any, row_bytes: int) -> None:
@@ -52,13 +51,10 @@ class Products(Epilogue):
         """The packed words of all columns at an address."""
         builder, scheme = self.builder, self.scheme
         vector_bytes = self.lanes * scheme.word_bytes
-        weights = [
+        return [
             scheme.weights(builder, builder.add(packed, long(j * vector_bytes)), width)
             for j, width in enumerate(self.widths)
         ]
-        if scheme.is_scaled:
-            weights = [builder.fmul(*pair) for pair in zip(weights, self.scales, strict=True)]
-        return weights
 
     def _vector_words(self, rows: Sequence[Any], offset: Any, packed: Any, row_bytes: int) -> None:
         """As _word for all words of a vector of each row, which are multiplied lane by lane."""

@@ -2,18 +2,21 @@
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.codegen import exact_rows
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.exact_rows import multiply_row, panel_bytes, prepare_row
 from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile as micro_kernel
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import bytes_to_float32, float32, halves
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves
 from nnapi_shim.drivers.cpu.codegen.numeric import SIGN, bits_of, clamp
 from nnapi_shim.drivers.cpu.codegen.simd import mapping
-from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, SCALED_HEAD_BYTES
+from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES
+from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, INT8
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
 
-COLUMNS = TILING.columns
+COLUMNS, EXACT_COLUMNS = TILING.columns, exact_rows.COLUMNS
 CHAINS = 4
 """Partial sums of a single row, as in gemm.py."""
 
@@ -22,11 +25,6 @@ run_rows = micro_kernel(TILING, float32(), TILING.few_rows)
 """The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
 run_halved = micro_kernel(TILING, halves(), 1, CHAINS) if ISA.tier.float16 else run_row
 """For a single batch, of weights that are float16."""
-run_bytes = (
-    micro_kernel(TILING, bytes_to_float32(), 1, CHAINS) if ISA.tier.byte_weights else run_row
-)
-"""For a single batch, of weights that are int8."""
-
 ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
 INFINITY = np.float32(np.inf)
 
@@ -52,20 +50,6 @@ def activate(x, count, activation):
             write(x, n, clamp(read_back(x, n), low, high))
 
 
-INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)
-"""The gates of an LSTM, and what comes after them."""
-
-
-@helper
-def of_gate(gate, into, forget, cell, out):
-    """The one of four values that belongs to a gate."""
-    if gate == INPUT:
-        return into
-    if gate == FORGET:
-        return forget
-    return cell if gate == CELL else out
-
-
 @helper
 def add(x, y, count):
     """x: float32[count], in place: x + y."""
@@ -74,23 +58,63 @@ def add(x, y, count):
 
 
 @helper
-def panel_bytes(depth, weight_bytes):
-    """Bytes of COLUMNS columns of packed weights."""
-    head = SCALED_HEAD_BYTES if weight_bytes == 1 else FLOAT_HEAD_BYTES
-    return COLUMNS * (head + depth * weight_bytes)
+def no_digits(row, target, depth, capacity):
+    """As prepare_row, where weights are no bytes."""
 
 
 @helper
-def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, weight_bytes):
+def no_products(row, capacity, x, depth, panel, output, columns, low, high, deadline):
+    """As multiply_row, where weights are no bytes."""
+    return False
+
+
+exact_digits = prepare_row if ISA.tier.byte_weights else no_digits
+exact_products = multiply_row if ISA.tier.byte_weights else no_products
+
+
+@helper
+def prepare(x, depth, weight_bytes, digits, capacity):
+    """What `multiply` needs of x: float32[depth] beside it: its digits, for weights of a byte."""
+    if weight_bytes == INT8:
+        exact_digits(x, digits, depth, capacity)
+
+
+@helper
+def columns_of_panel(weight_bytes):
+    """Columns of a panel of packed weights."""
+    return EXACT_COLUMNS if weight_bytes == INT8 else COLUMNS
+
+
+@helper
+def bytes_of_panel(depth, weight_bytes):
+    """Bytes of a panel of packed weights."""
+    if weight_bytes == INT8:
+        return panel_bytes(depth)
+    return COLUMNS * (FLOAT_HEAD_BYTES + depth * weight_bytes)
+
+
+@helper
+def multiply(
+    x, y, rows, depth, columns, weights, table, tile_rows, bound, weight_bytes, digits, capacity,
+    deadline,
+):  # fmt: skip
     """x: float32[rows, depth]; y: float32[rows, columns] = x * weights + bias, within +-bound.
 
     weights: packed, in `weight_bytes` each: float32, float16 or int8. table: offsets of tile_rows
-    rows of x, then those for a tile with fewer rows.
+    rows of x, then those for a tile with fewer rows. digits, capacity: see `prepare`. Returns
+    whether the deadline has passed.
     """
-    size = panel_bytes(depth, weight_bytes)
-    for column in range(0, columns, COLUMNS):
-        panel = weights + column // COLUMNS * size
-        width = min(COLUMNS, columns - column)
+    size, most = bytes_of_panel(depth, weight_bytes), columns_of_panel(weight_bytes)
+    for column in range(0, columns, most):
+        panel = weights + column // most * size
+        width = min(most, columns - column)
+        if weight_bytes == INT8:
+            target = y + column * 4
+            if exact_products(
+                digits, capacity, x, depth, panel, target, width, -bound, bound, deadline
+            ):
+                return True
+            continue
         for row in range(0, rows, tile_rows):
             count = min(tile_rows, rows - row)
             offsets = table if count == tile_rows else table + tile_rows * 8
@@ -103,11 +127,10 @@ def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, weigh
                 -bound,
                 bound,
             )
-            if weight_bytes == 1:
-                run_bytes(*arguments)
-            elif weight_bytes == 2:
+            if weight_bytes == FLOAT16:
                 run_halved(*arguments)
             elif tile_rows == 1:
                 run_row(*arguments)
             else:
                 run_rows(*arguments)
+    return False

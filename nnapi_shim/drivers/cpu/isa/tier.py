@@ -71,8 +71,8 @@ class Tier(NamedTuple):
     per number.
     byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
-    byte_weights: widening int8 to float32 in registers is faster than reading float32 from memory
-    beyond the second-level cache.
+    byte_weights: products of float32 and 8-bit weights are summed in integers, which is faster than
+    reading float32 weights (../lowering/exact_products.py).
     base: a tier with the same vectors, or "". own_families: families of kernels that gain from what
     this tier has more; the others are compiled for the base alone, once for both.
     """

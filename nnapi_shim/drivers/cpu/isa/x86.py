@@ -42,7 +42,15 @@ V3VNNI = V3._replace(
     features="+avxvnni",
     byte_pairs=False,
     base=V3.name,
-    own_families=("depthwise", "depthwise_quantized", "exact_products", "gemm", "reduction"),
+    own_families=(
+        "depthwise",
+        "depthwise_quantized",
+        "exact_products",
+        "gemm",
+        "lstm",
+        "reduction",
+        "rnn",
+    ),
 )
 V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True)
 

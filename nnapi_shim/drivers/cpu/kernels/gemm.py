@@ -10,7 +10,6 @@ from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING, ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
     byte_pairs,
-    bytes_to_float32,
     float32,
     halves,
     pairs16,
@@ -111,6 +110,3 @@ gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemm("gemv_q8", _quantized_row, 1, BYTE_TILING, chains=CHAINS)
 if ISA.tier.float16:
     gemm("gemv_half_f32", halves(), 1, chains=CHAINS)
-if ISA.tier.byte_weights:
-    gemm("gemv_bytes_f32", bytes_to_float32(), 1, chains=CHAINS)
-    gemm("gemm_few_bytes_f32", bytes_to_float32(), TILING.few_rows)

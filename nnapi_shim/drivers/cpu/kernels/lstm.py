@@ -9,21 +9,17 @@ cell state, result and the four gates [tile_batches, units].
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
+from nnapi_shim.drivers.cpu.codegen.gates import CELL, FORGET, INPUT, OUTPUT, RESULT, of_gate
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, clamp, copy_bytes, u8
 from nnapi_shim.drivers.cpu.codegen.recurrent import (
-    CELL,
-    COLUMNS,
-    FORGET,
     INFINITY,
-    INPUT,
     ONE,
-    OUTPUT,
-    RESULT,
     activate,
     add,
+    bytes_of_panel,
+    columns_of_panel,
     multiply,
-    of_gate,
-    panel_bytes,
+    prepare,
     read,
     read_back,
     write,
@@ -144,23 +140,29 @@ def lstm(a, tile, deadline):
     work = 0
     for step in range(a.steps):
         time = a.steps - 1 - step if a.backward else step
+        prepare(h, outputs, a.weight_bytes, a.digits, a.capacity)
         for gate in range(first_gate, RESULT):
             is_late, work = late_after(work + rows * units * (outputs + 16), deadline, 16 * LONG)
             if is_late:
                 return DEADLINE
             sums, weights = gates + gate * rows * unit_bytes, recurrent_to(a, gate)
             table, bound = a.output_table, INFINITY
-            multiply(
-                h, sums, rows, outputs, units, weights, table, a.tile_rows, bound, a.weight_bytes
-            )
+            if multiply(
+                h, sums, rows, outputs, units, weights, table, a.tile_rows, bound, a.weight_bytes,
+                a.digits, a.capacity, deadline,
+            ):  # fmt: skip
+                return DEADLINE
         for row in range(rows):
             at = time * a.step_rows + (first + row) * a.batch_rows
             finish_row(a, at, row, rows, gates, cells + row * unit_bytes, first_gate)
         if a.projection != 0:
             weights, table, bound = a.projection, a.unit_table, a.proj_clip
-            multiply(
-                results, h, rows, units, outputs, weights, table, a.tile_rows, bound, a.weight_bytes
-            )
+            prepare(results, units, a.weight_bytes, a.digits, a.capacity)
+            if multiply(
+                results, h, rows, units, outputs, weights, table, a.tile_rows, bound,
+                a.weight_bytes, a.digits, a.capacity, deadline,
+            ):  # fmt: skip
+                return DEADLINE
         else:
             for row in range(rows):
                 copy_bytes(h + row * output_bytes, results + row * unit_bytes, output_bytes)
@@ -179,12 +181,13 @@ def lstm(a, tile, deadline):
 
 
 @kernel(ROUND)
-def lstm_round(a, tile):
+def lstm_round(a, tile, deadline):
     """output: float32[units]; a tile is the units of a panel, with all of their gates."""
-    first, units = tile * COLUMNS, a.units
-    count = min(COLUMNS, units - first)
+    most, units = columns_of_panel(a.weight_bytes), a.units
+    first = tile * most
+    count = min(most, units - first)
     offset, unit_bytes, state = first * 4, units * 4, a.state
-    panel = tile * panel_bytes(units, a.weight_bytes)
+    panel = tile * bytes_of_panel(units, a.weight_bytes)
     first_gate = INPUT if a.recurrent_input != 0 else FORGET
     cells = a.cells + offset
     if a.first_cells != 0:
@@ -194,7 +197,11 @@ def lstm_round(a, tile):
     for gate in range(first_gate, RESULT):
         x = into + gate * unit_bytes
         weights = recurrent_to(a, gate) + panel
-        multiply(state, x, 1, units, count, weights, a.table, 1, INFINITY, a.weight_bytes)
+        if multiply(
+            state, x, 1, units, count, weights, a.table, 1, INFINITY, a.weight_bytes, a.digits,
+            a.capacity, deadline,
+        ):  # fmt: skip
+            return DEADLINE
         if gate == OUTPUT:
             update(cells, into, forget, candidate, count, first_gate, a.cell_clip)
         products = (gate - first_gate) * unit_bytes + offset

@@ -20,8 +20,8 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     tanh_16,
     wrapped_32,
 )
+from nnapi_shim.drivers.cpu.codegen.gates import CELL, FORGET, INPUT, OUTPUT, of_gate
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, i8, i16, i32, i64, multiply32, u8
-from nnapi_shim.drivers.cpu.codegen.recurrent import CELL, FORGET, INPUT, OUTPUT, of_gate
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CELL_8, CELL_16
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 

@@ -33,13 +33,12 @@ from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
     FLOAT_HEAD_BYTES,
-    PACK_BYTES,
     PACK_FLOAT,
     PACK_MATRIX,
     PACK_QUANTIZED,
+    PACK_WIDENED,
     PREPARE,
     QUANTIZED_HEAD_BYTES,
-    SCALED_HEAD_BYTES,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -115,43 +114,34 @@ pack_float("pack_f16", u16, half_to_float)
 pack_float("pack_half_f32", f32, _same, u16, _halved, 2)
 
 
-def pack_bytes(name: str, stored: Any, head_bytes: int, size: int) -> None:
-    """filter: bytes [columns, depth], bias, scales: [columns]; output: panels, a tile each: of int8
-    behind biases and scales, or of float32 scale * weight behind biases.
+@kernel(PACK_WIDENED)
+def pack_widened(a, tile, deadline):
+    """filter: bytes [columns, depth], bias, scales: [columns]; output: panels, a tile each, of
+    float32 scale * weight behind biases.
     """
-    keeps_bytes = size == 1
-
-    @kernel(PACK_BYTES, name)
-    def pack(a, tile, deadline):
-        filter, bias, scales = u8(a.filter), f32(a.bias), f32(a.scales)
-        columns, depth, flip = a.columns, a.depth, np.uint8(a.flip)
-        first = tile * a.width
-        width = _panel_width(first, columns, a.width, a.lanes)
-        head = a.output + first * (head_bytes + depth * size)
-        sums, panel = f32(head), stored(head + head_bytes * width)
+    filter, bias, scales = u8(a.filter), f32(a.bias), f32(a.scales)
+    columns, depth, flip = a.columns, a.depth, np.uint8(a.flip)
+    first = tile * a.width
+    width = _panel_width(first, columns, a.width, a.lanes)
+    head = a.output + first * (FLOAT_HEAD_BYTES + depth * 4)
+    sums, panel = f32(head), f32(head + FLOAT_HEAD_BYTES * width)
+    for n in range(width):
+        sums[n] = bias[first + n] if first + n < columns else 0.0
+    for part in range(0, depth, PART):
+        if late(deadline):
+            return DEADLINE
+        end = min(part + PART, depth)
         for n in range(width):
-            sums[n] = bias[first + n] if first + n < columns else 0.0
-            if keeps_bytes:
-                sums[width + n] = scales[first + n] if first + n < columns else 0.0
-        for part in range(0, depth, PART):
-            if late(deadline):
-                return DEADLINE
-            end = min(part + PART, depth)
-            for n in range(width):
-                row = (first + n) * depth
-                if first + n < columns:
-                    scale = scales[first + n]
-                    for k in range(part, end):
-                        weight = np.int8(filter[row + k] ^ flip)
-                        panel[k * width + n] = weight if keeps_bytes else np.float32(weight) * scale
-                else:
-                    for k in range(part, end):
-                        panel[k * width + n] = 0
-        return 0
-
-
-pack_bytes("pack_bytes", i8, SCALED_HEAD_BYTES, 1)
-pack_bytes("pack_widened_bytes", f32, FLOAT_HEAD_BYTES, 4)
+            row = (first + n) * depth
+            if first + n < columns:
+                scale = scales[first + n]
+                for k in range(part, end):
+                    weight = np.int8(filter[row + k] ^ flip)
+                    panel[k * width + n] = np.float32(weight) * scale
+            else:
+                for k in range(part, end):
+                    panel[k * width + n] = 0
+    return 0
 
 
 @kernel(PACK_MATRIX)

@@ -5,7 +5,13 @@ import numpy as np
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order, copy_bytes
-from nnapi_shim.drivers.cpu.codegen.recurrent import INFINITY, activate, add, multiply
+from nnapi_shim.drivers.cpu.codegen.recurrent import (
+    INFINITY,
+    activate,
+    add,
+    multiply,
+    prepare,
+)
 from nnapi_shim.drivers.cpu.lowering.rnn import RECURRENCE, SVDF
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
@@ -32,9 +38,12 @@ def rnn(a, tile, deadline):
             return DEADLINE
         time = a.steps - 1 - step if a.backward else step
         weights, table, bound = a.recurrent, a.table, INFINITY
-        multiply(
-            state, following, rows, units, units, weights, table, a.tile_rows, bound, a.weight_bytes
-        )
+        prepare(state, units, a.weight_bytes, a.digits, a.capacity)
+        if multiply(
+            state, following, rows, units, units, weights, table, a.tile_rows, bound,
+            a.weight_bytes, a.digits, a.capacity, deadline,
+        ):  # fmt: skip
+            return DEADLINE
         for row in range(rows):
             x = following + row * row_bytes
             at = time * a.step_rows + (first + row) * a.batch_rows

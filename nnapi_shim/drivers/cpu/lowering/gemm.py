@@ -10,7 +10,7 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
-from nnapi_shim.drivers.cpu.lowering.exact_products import exact_product, has_exact_products
+from nnapi_shim.drivers.cpu.lowering.exact_products import exact_product
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -91,9 +91,7 @@ ADDING = (
 )
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
-SUFFIXES = {FLOAT32: "", FLOAT16: "_half", INT8: "_bytes"}
-WIDENING = 3
-"""A panel of int8 weights takes as long as one of so many times the bytes."""
+SUFFIXES = {FLOAT32: "", FLOAT16: "_half"}
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """Cost of the epilogue of a vector of sums, in vector multiplications."""
@@ -198,7 +196,7 @@ def multiplied_with(
     format = FLOAT32
     if not product.quantized:
         format = weight_bytes(filter.operand, rows.tile_rows, rows.images * rows.image_rows)
-    if format == INT8 and has_exact_products(filter.operand, tiling):
+    if format == INT8:
         count = rows.images * rows.image_rows
         return exact_product(
             product, filter, rows.source, count, depth, target, tiling, output_columns
@@ -237,7 +235,7 @@ def multiplied_with(
         packed.columns,
         rows.taps * input.words,
         rows.tile_rows * input.row_bytes,
-        packed.panel_bytes * (WIDENING if format == INT8 else 1),
+        packed.panel_bytes,
         FINISH_STEPS[kind],
     )
     tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling, enough_tiles())

@@ -15,14 +15,15 @@ from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
     Rows,
+    digit_fields,
     float_in,
     float_out,
     matrix,
     packed,
+    recurrent_weight_bytes,
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
-from nnapi_shim.drivers.cpu.lowering.weight_format import recurrent_weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple
@@ -71,11 +72,14 @@ RECURRENCE = record(
     cell_clip=FLOAT32,
     proj_clip=FLOAT32,
     weight_bytes=INT64,
+    digits=ADDRESS,
+    capacity=INT64,
 )
 """One direction of a sequence; see ../kernels/lstm.py. Absent operands have address 0.
 
 products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters,
-in `weight_bytes` for each weight.
+in `weight_bytes` for each weight. digits, capacity: room for those of exact products, see
+exact_products.py.
 step_rows, batch_rows: stride in rows (of products and output) of a time step and of a batch.
 output_stride: bytes of a row of the output.
 output_table, unit_table: row offsets for rows of `outputs` or `units` elements, then those of the
@@ -83,7 +87,7 @@ last tile of rows, for the micro-kernels. unused, unused_bytes: an output that i
 its bytes per batch.
 """
 
-WRITES = ("output", "output_state_out", "cell_state_out", "unused", "scratch")
+WRITES = ("output", "output_state_out", "cell_state_out", "unused", "scratch", "digits")
 
 NO_GATES = (None,) * len(GATES)
 
@@ -191,7 +195,9 @@ def _sequence(
         "cell_clip": op.cell_clip if op.cell_clip > 0 else inf,
     }
     unused = results.unused
-    if unused is None and is_worth_sharing(cell, rows, geometry):
+    size = fields["weight_bytes"]
+    fields |= digit_fields(size, max(units, outputs), geometry)
+    if unused is None and is_worth_sharing(cell, rows, geometry, size):
         return steps + rounds(cell, rows, backward, geometry, fields)
     proj_clip = op.proj_clip if cell.projection_weights else 0
     steps.append(

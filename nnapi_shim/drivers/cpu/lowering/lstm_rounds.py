@@ -4,7 +4,8 @@ A tile computes all gates of several units; it needs only the output of the prev
 gets about the same units in each round, so their weights stay in its cache.
 """
 
-from nnapi_shim.drivers.cpu.lowering.recurrent import Rows
+from nnapi_shim.drivers.cpu.lowering.exact_products import prepared_digits
+from nnapi_shim.drivers.cpu.lowering.recurrent import Rows, panel_columns
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any
@@ -32,12 +33,15 @@ ROUND = record(
     activation=INT64,
     cell_clip=FLOAT32,
     weight_bytes=INT64,
+    digits=ADDRESS,
+    capacity=INT64,
 )
 """A round; a tile is the units of a panel. Absent operands have address 0.
 
 products, aux_products: float32 [gates, units] of this time step. state, next_state, first_cells,
 cells, output: float32 [units]; first_cells: initial cell state, only in the first round.
 gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: only in the last round.
+digits, capacity: those of the state, if weights are int8.
 """
 
 WRITES = ("next_state", "cells", "gates", "output", "output_state_out", "cell_state_out")
@@ -49,8 +53,8 @@ MAX_ROUNDS = 512
 """Rounds, at most: each is a step of the program."""
 
 
-def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling) -> bool:
-    """Whether a sequence is lowered to rounds."""
+def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling, size: int) -> bool:
+    """Whether a sequence is lowered to rounds; size: bytes of a packed weight."""
     gates = sum(weights is not None for weights in cell.recurrent_weights)
     return (
         rows.batches == 1
@@ -58,8 +62,8 @@ def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling) -> bool:
         and cell.projection_weights is None
         and not cell.gains[-1]
         and cell.outputs == cell.units
-        and geometry.columns < cell.units <= MAX_UNITS
-        and gates * 4 * cell.units * cell.outputs >= MIN_WEIGHT_BYTES
+        and panel_columns(size, geometry) < cell.units <= MAX_UNITS
+        and gates * size * cell.units * cell.outputs >= MIN_WEIGHT_BYTES
     )
 
 
@@ -77,7 +81,7 @@ def rounds(
         "units": units,
         "activation": fields["activation"],
         "cell_clip": fields["cell_clip"],
-        "weight_bytes": fields["weight_bytes"],
+        **{name: fields[name] for name in ("weight_bytes", "digits", "capacity")},
     }
     steps = []
     for number in range(rows.steps):
@@ -85,15 +89,18 @@ def rounds(
         is_first, is_last = number == 0, number == rows.steps - 1
         row = time * rows.step_rows
         aux = fields["aux_products"]
+        state = fields["output_state_in"] if is_first else At(states, number % 2 * bytes_)
+        if fields["digits"] is not None:
+            steps.append(prepared_digits(state, fields["digits"], 1, units, geometry))
         steps.append(
             Step(
                 ROUND,
                 "lstm_round",
-                tiles=-(-units // geometry.columns),
+                tiles=-(-units // panel_columns(fields["weight_bytes"], geometry)),
                 writes=WRITES,
                 products=At(fields["products"], row * row_bytes),
                 aux_products=None if aux is None else At(aux, row * row_bytes),
-                state=fields["output_state_in"] if is_first else At(states, number % 2 * bytes_),
+                state=state,
                 next_state=At(states, (number + 1) % 2 * bytes_),
                 first_cells=fields["cell_state_in"] if is_first else None,
                 output=At(fields["output"], row * fields["output_stride"]),

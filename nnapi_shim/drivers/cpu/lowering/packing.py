@@ -26,7 +26,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
     signed_zero,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
-from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, INT8, scales
+from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, scales
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
@@ -42,7 +42,7 @@ PACK_FLOAT = record(
     lanes=INT64,
 )
 """A tile is a panel."""
-PACK_BYTES = record(
+PACK_WIDENED = record(
     filter=ADDRESS,
     bias=ADDRESS,
     scales=ADDRESS,
@@ -96,10 +96,8 @@ PREPARE = record(
 )
 
 FLOAT_HEAD_BYTES = 4
-SCALED_HEAD_BYTES = 8
 QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
-"""Bytes per column at the start of a panel: the bias, and the scale of int8 weights or the
-requantization constants."""
+"""Bytes per column at the start of a panel: the bias, and the requantization constants."""
 
 PREPARED_PER_NS = 6
 """Bytes of prepared input per nanosecond."""
@@ -285,8 +283,7 @@ def packed_filter(
         kernel = (
             f"pack_half_{product.variant}" if weight_bytes == FLOAT16 else f"pack_{product.variant}"
         )
-        head = SCALED_HEAD_BYTES if weight_bytes == INT8 else FLOAT_HEAD_BYTES
-        column_bytes = head + taps * input.words * weight_bytes
+        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * weight_bytes
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     width = tiling.panel_columns(tile_rows)
     panels = -(-columns // width)
@@ -327,8 +324,8 @@ def packed_filter(
         )
     elif filter.operand.type in BYTES:
         step = Step(
-            PACK_BYTES,
-            "pack_bytes" if weight_bytes == INT8 else "pack_widened_bytes",
+            PACK_WIDENED,
+            "pack_widened",
             tiles=panels,
             once=True,
             **addresses,

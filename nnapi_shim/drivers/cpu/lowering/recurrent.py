@@ -1,10 +1,19 @@
 """Shared by the recurrent operations: float32 operands, packed matrices, input products."""
 
+from collections.abc import Sequence
+
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.exact_products import (
+    capacity_of,
+    digit_bytes,
+    exact_columns,
+    packed_exact,
+)
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tier
+from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import Buffer, Step
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
@@ -60,21 +69,49 @@ def matrix(weights: BoundOperand, bias: BoundOperand | None = None) -> Filter:
     return Filter(weights, bias or bytes(4 * columns), columns, 1, weights)
 
 
+def recurrent_weight_bytes(weights: Sequence[BoundOperand], tile_rows: int) -> int:
+    """The bytes of a packed weight of all matrices of a recurrence; only those of a single row are
+    not float32.
+    """
+    if tile_rows > 1:
+        return FLOAT32
+    sizes = {weight_bytes(each, tile_rows, 1) for each in weights}
+    return sizes.pop() if len(sizes) == 1 else FLOAT32
+
+
+def panel_columns(size: int, geometry: Tiling) -> int:
+    """Columns of a panel of packed weights of `size` bytes."""
+    return exact_columns(tier()) if size == INT8 else geometry.columns
+
+
+def digit_fields(size: int, depth: int, geometry: Tiling) -> dict[str, Any]:
+    """The fields `digits` and `capacity` of a kernel: room for the digits of a state of up to
+    `depth` elements, if the bytes of a packed weight ask for it.
+    """
+    if size != INT8:
+        return {"digits": None, "capacity": 0}
+    return {
+        "digits": Buffer(digit_bytes(depth, geometry)),
+        "capacity": capacity_of(depth, geometry),
+    }
+
+
 def packed(
     op: BoundOperation,
     weights: BoundOperand,
     tile_rows: int,
     geometry: Tiling,
     bias: BoundOperand | None = None,
-    weight_bytes: int = 4,
+    size: int = FLOAT32,
 ) -> tuple[list[Step], Buffer]:
-    """(step, packed weights and bias) for a recurrence."""
+    """(step, packed weights and bias) for a recurrence; size: bytes of a packed weight."""
     product = ProductDescriptor(op.variant, quantized=False)
     depth = weights.dimensions[1]
+    if size == INT8:
+        step, buffer, _ = packed_exact(matrix(weights, bias), depth, geometry)
+        return [step], buffer
     input = prepared_input(product, None, 0, depth, geometry)
-    filter = packed_filter(
-        product, matrix(weights, bias), input, depth, tile_rows, geometry, weight_bytes
-    )
+    filter = packed_filter(product, matrix(weights, bias), input, depth, tile_rows, geometry, size)
     return [filter.step], filter.buffer
 
 

@@ -8,15 +8,16 @@ from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
     Rows,
+    digit_fields,
     float_in,
     float_out,
     matrix,
     packed,
     products,
+    recurrent_weight_bytes,
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.lowering.weight_format import recurrent_weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -28,12 +29,14 @@ RECURRENCE = record(
     tile_batches=INT64, tile_rows=INT64, batches=INT64, steps=INT64, backward=INT64,
     step_rows=INT64, batch_rows=INT64, output_stride=INT64, units=INT64, activation=INT64,
     weight_bytes=INT64,
+    digits=ADDRESS,
+    capacity=INT64,
 )  # fmt: skip
 """One direction; step_rows and batch_rows as in lowering/recurrent.py.
 
 recurrent: packed weights, in `weight_bytes` each. output_stride: bytes of a row of the output.
 table: row offsets for rows of `units` elements, then those of the last tile of rows, for the
-micro-kernels.
+micro-kernels. digits, capacity: as in lstm.py.
 """
 
 SVDF = record(
@@ -121,7 +124,7 @@ def _direction(
     tile_batches = tile_rows * TILE_ROWS
     tiles = -(-rows.batches // tile_batches)
     size = recurrent_weight_bytes([cell.recurrent_weights], tile_rows)
-    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, weight_bytes=size)
+    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, size=size)
     input_products: list[Any] = []
     for bias, (operand, weights) in zip((cell.bias, None), cell.inputs, strict=False):
         more, source = float_in(operand)
@@ -136,7 +139,7 @@ def _direction(
         RECURRENCE,
         "rnn",
         tiles=tiles,
-        writes=("output", "state_out", "scratch"),
+        writes=("output", "state_out", "scratch", "digits"),
         products=input_products[0],
         aux_products=input_products[1] if len(input_products) > 1 else None,
         recurrent=recurrent,
@@ -156,6 +159,7 @@ def _direction(
         units=units,
         activation=op.activation,
         weight_bytes=size,
+        **digit_fields(size, units, geometry),
     )
     return [*steps, *more, step, *after]
 

@@ -6,7 +6,6 @@ each weight about once, so the fewer bytes the better; kernels of more rows read
 packing computes.
 """
 
-from collections.abc import Sequence
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
@@ -22,6 +21,8 @@ BYTES = (
 )
 FLOAT32, FLOAT16, INT8 = 4, 2, 1
 """Bytes of a packed weight."""
+MAX_DEPTH, MAX_SCALE = 1 << 16, 2.0**30
+"""What exact_products.py can multiply, which all int8 weights are packed for."""
 
 
 def weight_bytes(weights: BoundOperand, tile_rows: int, count: int) -> int:
@@ -29,17 +30,15 @@ def weight_bytes(weights: BoundOperand, tile_rows: int, count: int) -> int:
     if weights.value is HALVED:
         return FLOAT16 if tile_rows == 1 else FLOAT32
     few = tiling().few_rows
-    return INT8 if weights.type in BYTES and tile_rows in (1, few) and count <= few else FLOAT32
+    is_few = tile_rows in (1, few) and count <= few
+    return INT8 if is_few and weights.type in BYTES and has_exact_products(weights) else FLOAT32
 
 
-def recurrent_weight_bytes(weights: Sequence[BoundOperand], tile_rows: int) -> int:
-    """The bytes of a packed weight of all matrices of a recurrence; only those of a single row are
-    not float32.
-    """
-    if tile_rows > 1:
-        return FLOAT32
-    sizes = {weight_bytes(each, tile_rows, 1) for each in weights}
-    return sizes.pop() if len(sizes) == 1 else FLOAT32
+def has_exact_products(weights: BoundOperand) -> bool:
+    """Whether a product of 8-bit weights [columns, depth] is summed in integers."""
+    quant = weights.channel_quant
+    largest = max(quant.scales) if quant else weights.scale
+    return weights.dimensions[-1] <= MAX_DEPTH and largest <= MAX_SCALE
 
 
 def scales(weights: BoundOperand) -> bytes:

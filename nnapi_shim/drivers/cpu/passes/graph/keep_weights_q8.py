@@ -1,10 +1,9 @@
 """Keeps 8-bit weights of float32 products of few rows as they are stored: no float32 copy.
 
 Matches a DEQUANTIZE of a constant whose results are the weights of FULLY_CONNECTED, LSTM or RNN
-operations of few rows. Where bytes have dot products, FULLY_CONNECTED sums in integers, with one
-rounding at the end (lowering/exact_products.py); its results are at least as accurate as those of
-float32 sums, and differ in rounding. Other kernels compute scale * weight in registers, with the
-rounding of DEQUANTIZE, and add up the products in the same order, which is bit-identical.
+operations of few rows. Their products are summed in integers, with one rounding at the end
+(lowering/exact_products.py); results are at least as accurate as those of float32 sums, and differ
+in rounding.
 """
 
 from collections.abc import Sequence
@@ -26,10 +25,8 @@ from nnapi_shim.operations.declare import BoundOperand, Match
 
 O = OperationType  # noqa: E741
 NO_VALUE = OperandLifeTime.NO_VALUE
-MIN_EXACT, MIN_WEIGHTS = 1 << 16, 1 << 19
-"""Weights of a model, at least: if all products may be summed in integers, and if not. Fewer
-float32 stay in the second-level cache, which delivers them faster than bytes are widened.
-"""
+MIN_WEIGHTS = 1 << 16
+"""Weights of a model, at least: fewer float32 stay in a near cache."""
 
 
 def keep_weights_q8(graph: MutableGraph) -> None:
@@ -39,9 +36,7 @@ def keep_weights_q8(graph: MutableGraph) -> None:
     stored = _stored_weights(graph)
     positions = sorted({each for index in stored for each in graph.readers[index]})
     items = [item for each in positions if isinstance(item := graph.operations[each], Operation)]
-    is_exact = tiling().group == 4 and all(item.type is O.FULLY_CONNECTED for item in items)
-    least = MIN_EXACT if is_exact else MIN_WEIGHTS
-    if sum([_size(graph, index) for index in stored]) < least:
+    if sum([_size(graph, index) for index in stored]) < MIN_WEIGHTS:
         return
     for position, item in zip(positions, items, strict=True):
         size = sum([_size(graph, index) for index in {*item.inputs}.intersection(stored)])

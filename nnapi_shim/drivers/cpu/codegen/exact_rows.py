@@ -1,0 +1,116 @@
+"""Helpers of exact products: the levels of a row, and the sums of a panel's columns.
+
+See ../lowering/exact_products.py.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.codegen.clock import late
+from nnapi_shim.drivers.cpu.codegen.elements import READ
+from nnapi_shim.drivers.cpu.codegen.exact_microkernel import (
+    GROUP,
+    LANES,
+    exact_row,
+    fill_level,
+    magnitudes,
+)
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
+from nnapi_shim.drivers.cpu.codegen.numeric import f32, i64, u8
+from nnapi_shim.drivers.cpu.lowering.exact_products import (
+    BINADES,
+    COLUMN_HEAD,
+    HEAD_BYTES,
+    LARGE,
+    LEVEL_BYTES,
+    exact_columns,
+)
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+
+BIAS, MANTISSA = 127, 23
+BIAS_F64, MANTISSA_F64 = 1023, 52
+COLUMNS = exact_columns(ISA.tier)
+ZERO = np.uint8(128 if GROUP == 4 else 0)
+"""A packed weight of 0."""
+read_f32 = READ["f32"]
+
+
+@helper
+def exponent_of(bits):
+    """The x of 2^x <= magnitude < 2^(x + 1), for its bits; subnormal numbers have the least x."""
+    return max(bits >> MANTISSA, 1) - BIAS
+
+
+@helper
+def least_bits(exponent):
+    """The bits of the smallest magnitude with an exponent; of subnormal numbers, 1."""
+    return max((exponent + BIAS) << MANTISSA, 1) if exponent + BIAS > 1 else 1
+
+
+@helper
+def prepare_row(row, target, depth, capacity):
+    """The levels of a row of float32."""
+    both = magnitudes(row, depth)
+    most, least = both >> 32, (both & 0xFFFFFFFF) + 1
+    levels = i64(target)
+    levels[0] = -1 if most >= LARGE else 0
+    if most == 0 or most >= LARGE:
+        return
+    numbers = target + HEAD_BYTES
+    digits = numbers + capacity * 8
+    top, bottom = exponent_of(most) + 1, exponent_of(least)
+    words, count = 0, 0
+    while top > bottom:
+        level = target + 64 + count * LEVEL_BYTES
+        words += fill_level(
+            row,
+            depth,
+            least_bits(top - BINADES),
+            least_bits(top) - 1,
+            30 - top,
+            numbers + words * 8,
+            digits + words * 4 * GROUP,
+            level,
+        )
+        i64(level)[0] = words
+        i64(level)[1] = (top - 30 + BIAS_F64) << MANTISSA_F64
+        count += 1
+        top -= BINADES
+    levels[0] = count
+
+
+@helper
+def float_column(x, panel, width, column, depth):
+    """The sum of a column in float32, for rows with large elements."""
+    heads, weights = f32(panel), u8(panel + COLUMN_HEAD * width)
+    total, scale = heads[column], heads[width + column]
+    for k in range(depth):
+        byte = weights[(k // GROUP * width + column) * GROUP + k % GROUP]
+        weight = np.int32(np.int8(byte ^ ZERO))
+        # As one fused multiply-add: a product alone may overflow where the sum does not.
+        product = np.float64(read_f32(x, k)) * np.float64(np.float32(weight) * scale)
+        total = np.float32(np.float64(total) + product)
+    return total
+
+
+@helper
+def panel_bytes(depth):
+    """Bytes of COLUMNS columns of packed weights."""
+    return COLUMNS * (COLUMN_HEAD + (depth + GROUP - 1) // GROUP * GROUP)
+
+
+@helper
+def multiply_row(row, capacity, x, depth, panel, output, columns, low, high, deadline):
+    """output: float32[columns], bounded sums of a prepared row, which is x: float32[depth], by the
+    columns of a panel. Returns whether the deadline has passed.
+    """
+    if i64(row)[0] >= 0:
+        exact_row(row, capacity, panel, output, columns, low, high)
+        return False
+    y, width = f32(output), (columns + LANES - 1) // LANES * LANES
+    for n in range(columns):
+        if late(deadline):
+            return True
+        total = float_column(x, panel, width, n, depth)
+        total = low if total < low else total
+        y[n] = high if total > high else total
+    return False
