@@ -242,6 +242,17 @@ FAMILIES: dict[str, Family] = {
         ),
         "v3",
     ),
+    "winograd_4x4": Family(
+        "winograd_quantized",
+        (
+            F("far - 2 * g1", "far + 2 * g1"),
+            F("HALVINGS = 3, 2, 1, 1", "HALVINGS = 3, 2, 2, 1"),
+            F("NINTH = pow(9, -1, 1 << 32)", "NINTH = pow(9, -1, 1 << 16)"),
+            F("start // a.block * block_bytes(a)", "0"),
+            F("is_outside = builder.or_(is_below, ", "is_outside = builder.and_(is_below, "),
+            F("most = max(most, total)", "most = total"),
+        ),
+    ),
     "byte_pairs": Family(
         "byte_pairs",
         (

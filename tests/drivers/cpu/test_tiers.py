@@ -26,7 +26,9 @@ pytestmark = [
     pytest.mark.skipif(platform_machine() != "x86_64", reason="tiers are those of x86-64"),
 ]
 
-WITH_GEOMETRY = ("depthwise", "depthwise_quantized", "gemm", "matmul", "packing", "winograd")
+WITH_GEOMETRY = (
+    *("depthwise", "depthwise_quantized", "gemm", "matmul", "packing", "winograd", "winograd_4x4"),
+)
 """Families of kernels that depend on the geometry of a tier."""
 RUN_TESTS = """
 import sys, pytest

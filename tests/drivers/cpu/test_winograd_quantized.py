@@ -8,15 +8,34 @@ import pytest
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.lowering import convolution, winograd, winograd_quantized
-from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-
-pytestmark = pytest.mark.skipif(
-    tiling().group != 2, reason="this tier multiplies bytes; test_tiers.py runs others"
-)
+from nnapi_shim.drivers.cpu.lowering.tiling import tier, tiling
 
 Array = np.ndarray[Any, Any]
 U8, S8, QC8 = "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED", "TENSOR_QUANT8_SYMM_PER_CHANNEL"
 RANGE = {U8: (0, 255), S8: (-128, 127), QC8: (-127, 127)}
+
+
+small = pytest.mark.skipif(
+    tiling(True).group != 2, reason="this tier multiplies bytes; test_tiers.py runs others"
+)
+large = pytest.mark.skipif(not tier().large_patches, reason="this tier has no patches of 4x4")
+
+
+@pytest.fixture(params=[pytest.param("2x2", marks=small), pytest.param("4x4", marks=large)])
+def patch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The output patches that all convolutions have that can have them."""
+    if request.param == "2x2":
+        monkeypatch.setattr(winograd_quantized, "_pays_large", lambda *arguments: False)
+    else:
+        always_4x4(monkeypatch)
+    return str(request.param)
+
+
+def always_4x4(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Convolutions have patches of 4x4, or are multiplied directly."""
+    for name in ("INPUTS", "OUTPUTS", "LARGE_PATCHES"):
+        monkeypatch.setattr(winograd_quantized, name, 0)
+    monkeypatch.setattr(winograd_quantized, "_pays_small", lambda *arguments: False)
 
 
 @pytest.fixture
@@ -71,7 +90,7 @@ def check(model: Model, kind: str, image: tuple[int, ...], rng: np.random.Genera
         np.testing.assert_array_equal(ours.run(x), reference.run(x))
 
 
-def test_random_convolutions(steps: list[list[str]]) -> None:
+def test_random_convolutions(patch: str, steps: list[list[str]]) -> None:
     rng = np.random.default_rng(1)
     for number in range(40):
         kinds = [(U8, U8), (S8, S8), (U8, QC8), (S8, QC8)][number % 4]
@@ -81,7 +100,7 @@ def test_random_convolutions(steps: list[list[str]]) -> None:
         ]
         image = tuple(int(n) for n in rng.integers((1, 6, 6), (3, 17, 17)))
         image = (*image, 16 * int(rng.integers(1, 4)))
-        columns = 8 * int(rng.integers(2, 9))
+        columns = tiling(True).lanes * int(rng.integers(2, 9))
         weights = of_range(kinds[1], (columns, 3, 3, image[3]), rng)
         options: dict[str, Any] = {
             "padding": ["SAME", "VALID", (1, 2, 0, 1)][number % 3],
@@ -92,10 +111,11 @@ def test_random_convolutions(steps: list[list[str]]) -> None:
         model = convolved(image, weights, kinds, (zeros[0], zeros[1]), **options)
         check(model, kinds[0], image, rng)
     assert len(steps) >= 30
+    assert all(("4x4" in names[0]) is (patch == "4x4") for names in steps)
 
 
 def test_groups_of_panels_share_rows(
-    steps: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    patch: str, steps: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SERIAL", "STEPS_PER_TILE"):
         monkeypatch.setattr(winograd, name, 1)
@@ -105,23 +125,53 @@ def test_groups_of_panels_share_rows(
         image, of_range(S8, (320, 3, 3, 64), rng), (S8, S8), (-5, 3), padding="SAME", scale=900.0
     )
     check(model, S8, image, rng)
-    assert "winograd_rows_q8" in steps[0]
+    assert {"winograd_rows_q8", "winograd_rows_4x4_q8"} & {*steps[0]}
 
 
-@pytest.mark.parametrize(("zeros", "depth", "acts"), [((0, 0), 912, True), ((0, 0), 928, False)])
-def test_the_largest_sums(
-    zeros: tuple[int, int], depth: int, acts: bool, steps: list[list[str]]
+@small
+@pytest.mark.parametrize(("depth", "acts"), [(912, True), (928, False)])
+def test_the_largest_sums_of_2x2(
+    depth: int, acts: bool, steps: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """4 times the sum of 9 * depth products of 255 and 255 has to fit int32."""
+    monkeypatch.setattr(winograd_quantized, "_pays_large", lambda *arguments: False)
     image = (1, 8, 8, depth)
     weights = np.full((16, 3, 3, depth), 255, np.uint8)
-    model = convolved(image, weights, (U8, U8), zeros, padding="SAME", scale=2.0**22)
-    rng = np.random.default_rng(3)
-    check(model, U8, image, rng)
+    model = convolved(image, weights, (U8, U8), (0, 0), padding="SAME", scale=2.0**22)
+    check(model, U8, image, np.random.default_rng(3))
     assert bool(steps) == acts
 
 
-def test_filters_that_are_computed(steps: list[list[str]]) -> None:
+@large
+@pytest.mark.parametrize(("weight", "zero"), [(255, 0), (0, 255), (3, 3 - 255)])
+@pytest.mark.parametrize("kind", [U8, S8])
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_largest_sums_of_4x4(
+    weight: int,
+    zero: int,
+    kind: str,
+    more: int,
+    steps: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """64 times 255 times the sum of a column's magnitudes has to fit int32: 131,586 of them."""
+    always_4x4(monkeypatch)
+    least = RANGE[kind][0]
+    zero = max(zero, 0)
+    weights = np.full((16, 3, 3, 64), zero, np.int64)
+    full, rest = divmod(131_586 + more, 255)
+    column = weights[7].reshape(-1)
+    column[: full + 1] = [abs(255 - zero)] * full + [abs(rest - zero)]
+    weights = (weights + least).astype(np.uint8 if kind == U8 else np.int8)
+    image = (1, 8, 8, 64)
+    model = convolved(
+        image, weights, (kind, kind), (least, zero + least), padding="SAME", scale=2.0**18
+    )
+    check(model, kind, image, np.random.default_rng(3))
+    assert bool(steps) == (not more)
+
+
+def test_filters_that_are_computed(patch: str, steps: list[list[str]]) -> None:
     """They are transformed at each run."""
     rng = np.random.default_rng(4)
     model = Model()
@@ -137,11 +187,17 @@ def test_filters_that_are_computed(steps: list[list[str]]) -> None:
     assert len(steps) == 1
 
 
+@small
 @pytest.mark.parametrize(("depth", "columns", "acts"), [(16, 16, False), (16, 64, True)])
 def test_few_channels_are_multiplied_directly(
-    depth: int, columns: int, acts: bool, steps: list[list[str]]
+    depth: int,
+    columns: int,
+    acts: bool,
+    steps: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Their transforms would take longer than the products that they save."""
+    monkeypatch.setattr(winograd_quantized, "_pays_large", lambda *arguments: False)
     rng, lanes = np.random.default_rng(5), tiling().lanes
     depth, columns = depth * lanes // 8, columns * lanes // 8
     image = (1, 8, 8, depth)

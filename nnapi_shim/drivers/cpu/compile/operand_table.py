@@ -69,7 +69,7 @@ class OperandTable:
         owned: bool = False,
     ) -> None:
         self._constants = constants
-        self._keeps_bytes = tier().byte_pairs
+        self._keeps_bytes = tier().byte_pairs or tier().large_patches
         self.declared: list[Operand] = list(graph.operands)
         self._absent = {*omitted, *_without_value(graph, 0)}
         """Operands without a value; aliases share the value of their owner."""

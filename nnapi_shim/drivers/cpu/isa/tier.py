@@ -73,6 +73,8 @@ class Tier(NamedTuple):
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     byte_weights: products of float32 and 8-bit weights are summed in integers, which is faster than
     reading float32 weights (../lowering/exact_products.py).
+    large_patches: 8-bit convolutions of 3x3 make 4x4 outputs at once where that is faster
+    (../lowering/winograd_quantized.py).
     base: a tier with the same vectors, or "". own_families: families of kernels that gain from what
     this tier has more; the others are compiled for the base alone, once for both.
     """
@@ -86,6 +88,7 @@ class Tier(NamedTuple):
     float16: bool = False
     byte_pairs: bool = False
     byte_weights: bool = False
+    large_patches: bool = False
     base: str = ""
     own_families: tuple[str, ...] = ()
     byte_tiling: Tiling | None = None

@@ -26,6 +26,7 @@ V4 = Tier(
     fused=True,
     float16=True,
     byte_weights=True,
+    large_patches=True,
 )
 V3 = Tier(
     name="v3",
@@ -35,6 +36,7 @@ V3 = Tier(
     float16=True,
     byte_pairs=True,
     byte_weights=True,
+    large_patches=True,
 )
 V3VNNI = V3._replace(
     name="v3vnni",
@@ -52,7 +54,7 @@ V3VNNI = V3._replace(
         "rnn",
     ),
 )
-V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True)
+V2 = Tier(name="v2", cpu="x86-64-v2", byte_pairs=True, large_patches=True)
 
 MODULE_FLAGS = """
 !llvm.module.flags = !{!0, !1, !2}

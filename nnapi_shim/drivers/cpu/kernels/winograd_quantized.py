@@ -102,12 +102,12 @@ def transform_output(
 
 
 @helper
-def padded_patch(a, image, h, w, patch):
-    """patch: 8-bit [4, 4, depth], with the zero point where it is outside of the image."""
+def padded_patch(a, image, h, w, size, patch):
+    """patch: 8-bit [size, size, depth], with the zero point where it is outside of the image."""
     depth = a.depth
-    for i in range(4):
-        for j in range(4):
-            target = patch + (4 * i + j) * depth
+    for i in range(size):
+        for j in range(size):
+            target = patch + (size * i + j) * depth
             row, column = h + i, w + j
             if 0 <= row < a.in_height and 0 <= column < a.in_width:
                 copy_bytes(target, image + (row * a.in_width + column) * depth, depth)
@@ -128,7 +128,7 @@ def transform_inputs(a, first, count, rows, patch):
         source = a.input + image * a.in_height * a.in_width * depth
         corner, row_step = source + (h * a.in_width + w) * depth, a.in_width * depth
         if not (0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width):
-            padded_patch(a, source, h, w, patch)
+            padded_patch(a, source, h, w, 4, patch)
             corner, row_step = patch, 4 * depth
         target = rows + n * row
         transform_input(corner, row_step, depth, vectors, target, plane, a.flip, a.input_zero)

@@ -25,7 +25,7 @@ from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows, window_tile_rows
 from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
-from nnapi_shim.drivers.cpu.lowering.winograd_quantized import pays_quantized, winograd_quantized
+from nnapi_shim.drivers.cpu.lowering.winograd_quantized import form_of, winograd_quantized
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
@@ -54,8 +54,8 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
         return steps + joined() + after
     if pays(conv, geometry):
         return steps + winograd(conv, source, target, geometry) + after
-    if pays_quantized(conv, geometry):
-        return steps + winograd_quantized(conv, source, target, geometry) + after
+    if form := form_of(conv, geometry):
+        return steps + winograd_quantized(conv, source, target, geometry, form) + after
     pixels = window.batch * window.in_height * window.in_width
     depth = window.in_depth
     tile_rows = window_tile_rows(window, geometry)

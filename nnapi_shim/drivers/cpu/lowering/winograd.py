@@ -68,9 +68,9 @@ PACK_WINOGRAD = record(
 """A tile is a panel."""
 
 POINTS = 16
-"""Elements of a patch, and matrices of a filter."""
+"""Elements of a patch of F(2x2, 3x3), and matrices of a filter."""
 BLOCK_BYTES = 384 << 10
-"""Bytes of the transformed rows of a block, at most: a share of the L2 cache."""
+"""Bytes of the transformed rows of a block of F(2x2, 3x3), at most: a share of the L2 cache."""
 MAX_ROW_BYTES = 4 << 20
 """Bytes of the transformed rows of all patches, at most, that groups of panels share."""
 MIN_PATCHES = 12
@@ -79,14 +79,27 @@ TRANSFORMED_PER_NS = 8
 """Bytes of transformed rows per nanosecond."""
 
 
-class Elements(NamedTuple):
-    """Bytes of an element of the input, and of a transformed row."""
+class Form(NamedTuple):
+    """How a convolution is computed.
+
+    input, row: bytes of an element of the input, and of a transformed row. side: of the output
+    patches. block_bytes: of the transformed rows of a block, at most. apart: bytes between the rows
+    of a point, or its sums, and those of the next.
+    """
 
     input: int
     row: int
+    side: int = 2
+    block_bytes: int = BLOCK_BYTES
+    apart: int = 0
+
+    @property
+    def points(self) -> int:
+        """Elements of a patch of the input, and matrices of a filter."""
+        return (self.side + 2) ** 2
 
 
-FLOATS = Elements(4, 4)
+FLOATS = Form(4, 4)
 
 
 def pays(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
@@ -94,8 +107,16 @@ def pays(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
     return conv.product.variant == "f32" and fits(conv, tiling, tiling.lanes)
 
 
-def fits(conv: ConvolutionDescriptor, tiling: Tiling, channels: int) -> bool:
-    """Whether it is a large enough 3x3 convolution; channels: how many are transformed at once."""
+def fits(
+    conv: ConvolutionDescriptor,
+    tiling: Tiling,
+    channels: int,
+    side: int = 2,
+    least: int = MIN_PATCHES,
+) -> bool:
+    """Whether it is a large enough 3x3 convolution. channels: how many are transformed at once.
+    side, least: of the output patches, and how many there are at least.
+    """
     window = conv.window
     return (
         window.filter_height == window.filter_width == 3
@@ -103,13 +124,14 @@ def fits(conv: ConvolutionDescriptor, tiling: Tiling, channels: int) -> bool:
         and conv.dilation_height == conv.dilation_width == 1
         and window.in_depth % channels == 0
         and conv.filter.dimensions[0] % tiling.lanes == 0
-        and patches(window) >= MIN_PATCHES
+        and patches(window, side) >= least
     )
 
 
-def patches(window: Window) -> int:
-    """The number of 2x2 output patches."""
-    return window.batch * -(-window.vertical.output // 2) * -(-window.horizontal.output // 2)
+def patches(window: Window, side: int) -> int:
+    """The number of output patches, of `side` rows and columns each."""
+    down, across = window.vertical.output, window.horizontal.output
+    return window.batch * -(-down // side) * -(-across // side)
 
 
 def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling) -> list[Step]:
@@ -144,7 +166,7 @@ def winograd(conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tili
 def multiplied(
     layout: Record,
     variant: str,
-    elements: Elements,
+    form: Form,
     conv: ConvolutionDescriptor,
     target: Any,
     fields: dict[str, Any],
@@ -155,12 +177,12 @@ def multiplied(
     fields: values of the record's fields, except for those of GEOMETRY.
     """
     window, columns = conv.window, conv.filter.dimensions[0]
-    depth, count = window.in_depth, patches(window)
+    depth, count, points = window.in_depth, patches(window, form.side), form.points
     panels = -(-columns // tiling.columns)
-    row_bytes = elements.row * depth
-    block, share, group_panels = _split(count, row_bytes, columns, panels, tiling)
+    row_bytes = form.row * depth
+    block, share, group_panels = _split(count, row_bytes, form, columns, panels, tiling)
     shares, groups = -(-count // share), -(-panels // group_panels)
-    blocks, patch_bytes = -(-count // block), POINTS * row_bytes
+    blocks, patch_bytes = -(-count // block), points * row_bytes
     block_parts = -(-_rows_tiles(count * patch_bytes) // blocks)
     part = -(-block // block_parts)
     fields = {
@@ -185,13 +207,16 @@ def multiplied(
         "group_panels": group_panels,
     }
     steps = []
-    input_bytes = POINTS * elements.input * depth
+    input_bytes = points * form.input * depth
     # A patch, a row for discarded outputs, the non-finite flags, sums.
-    scratch_bytes = input_bytes + 4 * tiling.columns * (1 + POINTS * block) + 64
+    scratch_bytes = (
+        input_bytes + 4 * tiling.columns * (1 + points * block) + 64 + points * form.apart
+    )
+    block_bytes = block * patch_bytes + points * form.apart
     if groups == 1:
-        scratch_bytes += block * patch_bytes
+        scratch_bytes += block_bytes
     else:
-        fields["rows"] = Buffer(blocks * block * patch_bytes)
+        fields["rows"] = Buffer(blocks * block_bytes)
         row_tiles = blocks * block_parts
         scratch = Buffer(row_tiles * input_bytes)
         sizes: dict[str, Any] = {"scratch_bytes": input_bytes, "scratch": scratch, "output": None}
@@ -225,14 +250,14 @@ def _offsets(rows: int, row_bytes: int) -> bytes:
 
 
 def _split(
-    count: int, row_bytes: int, columns: int, panels: int, tiling: Tiling
+    count: int, row_bytes: int, form: Form, columns: int, panels: int, tiling: Tiling
 ) -> tuple[int, int, int]:
     """(patches of a block, patches of a tile, panels of a tile) with the least memory traffic.
 
     Every block reads the filter again, every group of panels the rows of the patches.
     """
-    step, patch_bytes = tiling.rows, POINTS * row_bytes
-    steps = count * POINTS * (row_bytes // 4 + 4) * columns // tiling.lanes
+    step, patch_bytes = tiling.rows, form.points * row_bytes
+    steps = count * form.points * (row_bytes // 4 + 4) * columns // tiling.lanes
     target_tiles = 1 if steps < SERIAL else max(1, min(enough_tiles(), steps // STEPS_PER_TILE))
 
     def shares(groups: int) -> tuple[int, int, int]:
@@ -242,7 +267,7 @@ def _split(
             block = -(-count // parts)
             return block, block, group_panels
         share = -(-count // parts)
-        blocks = -(-share // max(step, BLOCK_BYTES // patch_bytes))
+        blocks = -(-share // max(step, form.block_bytes // patch_bytes))
         block = -(-share // blocks)
         return block, block * blocks, group_panels
 

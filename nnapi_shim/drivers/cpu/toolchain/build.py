@@ -34,7 +34,7 @@ SECONDS = {
     "matmul": 2.0, "normalization": 2.7, "packing": 2.9, "pooling": 4.0, "proposal": 1.8,
     "reduction": 4.2, "resize": 2.2, "roi": 5.2, "rnn": 1.7, "sampling": 0.6, "selection": 1.8,
     "softmax": 2.8, "strided": 9.0, "topk": 2.0, "unary": 2.2,
-    "winograd": 2.5, "winograd_quantized": 2.5,
+    "winograd": 2.5, "winograd_4x4": 2.5, "winograd_quantized": 2.5,
 }  # fmt: skip
 """Family -> processor time, about: decides the order, and estimates how much time is left."""
 SHORT = 0.5
