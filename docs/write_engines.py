@@ -18,6 +18,7 @@ from nnapi_shim.operations.declare import Operation
 
 DEVICES = {
     "onnxruntime": BY_ONNXRUNTIME,
+    "onnxruntime-openvino": BY_ONNXRUNTIME,
     "openvino": BY_OPENVINO,
     "iree-cpu": BY_IREE,
     "iree-vulkan": BY_IREE,
