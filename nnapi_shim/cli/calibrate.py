@@ -17,7 +17,9 @@ def calibrate(
     seconds: Annotated[
         float,
         typer.Option(
-            "--seconds", min=0.1, help="Wall-clock time for all; slow compilations take longer."
+            "--seconds",
+            min=0.1,
+            help="Wall-clock time; slow compilations get twice as much beside it.",
         ),
     ] = 45.0,
     show: Annotated[

@@ -70,6 +70,16 @@ class GuardedDevice:
         )
         return reasons
 
+    def compileTogether(
+        self, models: Sequence[hal.Model], cache: hal.CacheHandles, deadline_ns: int
+    ) -> bool:
+        """As ITogetherDevice; False from a device that lacks the method."""
+        ask: Callable[..., Any] | None = getattr(self._device, "compileTogether", None)
+        if ask is None:
+            return False
+        asked = ask
+        return bool(self._guarded("compileTogether", lambda: asked(models, cache, deadline_ns)))
+
     def allocate(self, operand: hal.Operand) -> "GuardedBuffer | None":
         """As IAllocatingDevice; None from a device that lacks the method."""
         ask: Callable[[hal.Operand], Any] | None = getattr(self._device, "allocate", None)

@@ -4,6 +4,8 @@ Methods keep the HAL spelling. Every method may raise NnapiError with the result
 program, and a rule id of the device (`driver.my-device.no-memory`).
 """
 
+from collections.abc import Sequence
+
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
 from nnapi_shim.hal.types import (
     CacheHandles,
@@ -96,6 +98,19 @@ class IAllocatingDevice(IDevice, Protocol):
         Requests for models that this device has prepared refer to it, as inputs and outputs with
         this type and these dimensions. An output that has other dimensions in the end is left
         alone: the run fails. Two arguments of a request never share it, unless both are inputs.
+        """
+
+
+class ITogetherDevice(IDevice, Protocol):
+    """A device that compiles several models in less time than one after another; other devices
+    lack the method.
+    """
+
+    def compileTogether(
+        self, models: Sequence[Model], cache: CacheHandles, deadline_ns: int
+    ) -> bool:
+        """Compile models for FAST_SINGLE_ANSWER and keep them in the cache, from which
+        prepareModel reads them; False if this device does not.
         """
 
 

@@ -1,15 +1,18 @@
 """Measures the devices of this machine, so that models are divided by times and not by guesses.
 
 Every device computes the same small models (probes.py) in turns, by the calls by which steps of a
-divided model run. A time is the median of several runs.
+divided model run. A time is the median of several runs. Devices that take seconds to compile a
+model compile all of them before, on all processors, while nothing is measured.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import combinations
 from statistics import median
-from time import perf_counter
+from tempfile import TemporaryDirectory
+from time import monotonic_ns, perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -22,14 +25,22 @@ from nnapi_shim.drivers.cpu.program.threads import count
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, Priority
-from nnapi_shim.hal.interfaces import IDevice, IExecution
+from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.runtime import calibration as file
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime.calibration import UNIT, Calibration, Change, MeasuredDevice, Point
 from nnapi_shim.runtime.execution_plan import ExecutionPlan, ExecutionStep
 from nnapi_shim.runtime.slicing import sliced
-from nnapi_shim.runtime.work_kinds import CONVOLUTION, FLOAT32, KINDS, RELAXED, amount_of
+from nnapi_shim.runtime.work_kinds import (
+    CONVOLUTION,
+    FLOAT16,
+    FLOAT32,
+    KINDS,
+    QUANT8,
+    RELAXED,
+    amount_of,
+)
 from nnapi_shim.settings import ENGINES
 from nnapi_shim.tools.latency import no_collection
 from nnapi_shim.tools.probes import LAYERS, PROBES, probe_model, tiny_model, types_of
@@ -45,6 +56,13 @@ _FEWEST, _MOST = 2, 1000
 """Runs of a device in a round."""
 _RUNNING = 0.5
 """Share of the time for runs; the rest is for compilations."""
+_COMPILING, _LEAST_COMPILING = 2.0, 10.0
+"""For how many times the time of the calibration a device may compile beside it, and the least
+seconds.
+"""
+_ORDER = (FLOAT32, QUANT8, FLOAT16, RELAXED)
+"""The types that more models have come first: there may be no time for the last ones."""
+_TOKEN = bytes(32)
 _LARGE_BYTES = 100_000
 """Arguments from which on the time to hand them over can be told from noise."""
 _LEAST_SHARE = 0.25
@@ -70,8 +88,8 @@ def calibrate(
     """Measure devices and keep the result for this user.
 
     devices: those to measure; None: all but nnapi-reference. nnapi-cpu is always measured, as the
-    figures that other devices declare are relative to it. seconds: wall-clock time for all of it;
-    devices that compile slowly take longer.
+    figures that other devices declare are relative to it. seconds: wall-clock time for all of it
+    but slow compilations, which get twice as much; what then is not compiled is left out.
 
     Raises BAD_DATA if there is only nnapi-cpu, or if the result cannot be kept.
     """
@@ -130,11 +148,11 @@ class _Times(NamedTuple):
 class _Bound:
     """A model bound to arguments on a device, by the calls of a step of a divided model."""
 
-    def __init__(self, device: IDevice, model: hal.Model) -> None:
+    def __init__(
+        self, device: IDevice, model: hal.Model, cache: hal.CacheHandles | None = None
+    ) -> None:
         """Compile it and run it once; raises NnapiError if the device fails."""
-        prepared = device.prepareModel(
-            model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
-        )
+        prepared = _prepared(device, model, cache)
         self._arguments = Arguments(model)
         self.execution: IExecution = prepared.createReusableExecution(
             self._arguments.request, False, _LOOP_TIMEOUT_NS
@@ -172,11 +190,26 @@ def _median(bound: Sequence[_Bound], seconds: float) -> float:
     return median(samples[1:])
 
 
-def _bound(device: IDevice, models: Sequence[hal.Model]) -> list[_Bound]:
+def _prepared(
+    device: IDevice,
+    model: hal.Model,
+    cache: hal.CacheHandles | None = None,
+) -> IPreparedModel:
+    preference = ExecutionPreference.FAST_SINGLE_ANSWER
+    return device.prepareModel(model, preference, Priority.MEDIUM, None, cache)
+
+
+def _takes(device: IDevice, models: Sequence[hal.Model]) -> bool:
+    return all(all(device.getSupportedOperations(model)) for model in models)
+
+
+def _bound(
+    device: IDevice, models: Sequence[hal.Model], cache: hal.CacheHandles | None = None
+) -> list[_Bound]:
     """Models on a device; empty if it does not run one of them."""
     try:
-        if all(all(device.getSupportedOperations(model)) for model in models):
-            return [_Bound(device, model) for model in models]
+        if _takes(device, models):
+            return [_Bound(device, model, cache) for model in models]
     except NnapiError as error:
         log.write("debug", f"{device.name} does not run a model of the calibration: {error}")
     return []
@@ -208,6 +241,35 @@ class Arguments:
         return hal.RequestArgument(block.address, length, operand.dimensions)
 
 
+class _Job(NamedTuple):
+    """The models of a kind of work and a type, on a device."""
+
+    device: str
+    kind: str
+    type: str
+
+
+def _is_measured(device: IDevice, type: str) -> bool:
+    """Whether a device may have times of its own: processors compute relaxed float32 as float32."""
+    return type != RELAXED or device.type is not DeviceType.CPU
+
+
+def _compile_together(
+    device: IDevice, models: Sequence[hal.Model], cache: hal.CacheHandles, end_ns: int
+) -> bool:
+    """Compile several models at once; False if the device cannot."""
+    ask: Callable[..., bool] | None = getattr(device, "compileTogether", None)
+    return ask is not None and ask(models, cache, end_ns)
+
+
+def _is_slow(device: IDevice, tiny: hal.Model, cache: hal.CacheHandles, end_ns: int) -> bool:
+    """Whether a device compiles several models at once: those do that take seconds for one."""
+    try:
+        return _compile_together(device, [tiny], cache, end_ns)
+    except NnapiError:
+        return False
+
+
 class _Measuring:
     """The measurements of a calibration."""
 
@@ -215,13 +277,22 @@ class _Measuring:
         self._devices = devices
         self._progress = progress
         self._until = perf_counter() + seconds
-        self._parts = [(kind, type) for kind in KINDS for type in types_of(kind)]
+        self._parts = [(kind, type) for type in _ORDER for kind in KINDS if type in types_of(kind)]
         self._done = 0
+        self._most_compiling = max(_COMPILING * seconds, _LEAST_COMPILING)
+        self._caches: dict[str, hal.CacheHandles] = {}
+        """Device that compiles slowly -> where it keeps what it has compiled."""
+        self._compiling: dict[str, float] = {}
+        """Device -> seconds for which it has compiled while devices were measured."""
+        self._failed: set[_Job] = set()
+        self._left_out: set[_Job] = set()
+        """For which no time was left."""
 
     def calibration(self) -> Calibration:
         """Measure all of it."""
-        with no_collection():
+        with no_collection(), TemporaryDirectory(prefix="nnapi_shim-") as folder:
             calls = self._calls()
+            self._compile_ahead(hal.CacheHandles(folder, _TOKEN))
             step = max(_step(self._device(UNIT)) - calls[UNIT], 0.0)
             changes = [*self._changes()]
             times: dict[str, dict[str, dict[str, tuple[Point, Point]]]] = {
@@ -231,12 +302,13 @@ class _Measuring:
             for kind, type in self._parts:
                 self._tell(f"{kind}, {type}")
                 models = [model.finished for model in probe_models(kind, type)]
-                for name, measured in self._measured(models, type).items():
+                for name, measured in self._measured(models, kind, type).items():
                     points, rate = _evaluated(models, measured, calls[name])
                     times[name].setdefault(kind, {})[type] = points
                     if rate is not None:
                         rates[name].setdefault(type, []).append(rate)
             self._tell("")
+        self._tell_left_out()
         devices = [
             MeasuredDevice(
                 device.name,
@@ -257,8 +329,11 @@ class _Measuring:
         return next(device for device in self._devices if device.name == name)
 
     def _tell(self, what: str) -> None:
-        self._progress(self._done, len(self._parts) + 2, what)
+        self._show(what)
         self._done += 1
+
+    def _show(self, what: str) -> None:
+        self._progress(self._done, len(self._parts) + 2, what)
 
     def _slot(self, bound: int) -> float:
         """Seconds for a round of one model on one device, if this many are bound."""
@@ -278,11 +353,62 @@ class _Measuring:
         self._in_turns([each for several in bound.values() for each in several])
         return {name: each.time for name, (each,) in bound.items()}
 
+    def _compile_ahead(self, cache: hal.CacheHandles) -> None:
+        """Compile all models of devices that can compile several together, which compile slowly, on
+        all processors; later compilations read what they have kept.
+        """
+        began = perf_counter()
+        end = began + self._most_compiling
+        end_ns = monotonic_ns() + int(self._most_compiling * 1e9)
+        tiny = tiny_model().finished
+        slow = [each for each in self._devices if _is_slow(each, tiny, cache, end_ns)]
+        self._caches = {device.name: cache for device in slow}
+        jobs = [
+            _Job(device.name, *part)
+            for part in self._parts
+            for device in slow
+            if _is_measured(device, part[1])
+        ]
+
+        def compile(job: _Job) -> None:
+            device = self._device(job.device)
+            models = [model.finished for model in probe_models(job.kind, job.type)]
+            try:
+                if perf_counter() >= end:
+                    self._left_out.add(job)
+                elif _takes(device, models):
+                    _compile_together(device, models, cache, end_ns)
+            except NnapiError as error:
+                log.write(
+                    "debug", f"{device.name} does not compile {job.kind}, {job.type}: {error}"
+                )
+                (self._failed if perf_counter() < end else self._left_out).add(job)
+
+        pool = ThreadPoolExecutor(count())
+        try:
+            for job, _ in zip(jobs, pool.map(compile, jobs), strict=True):
+                self._show(f"compiling for {job.device}: {job.kind}, {job.type}")
+        finally:
+            pool.shutdown(cancel_futures=True)
+        self._until += perf_counter() - began
+
+    def _tell_left_out(self) -> None:
+        for device in self._devices:
+            jobs = [job for job in self._left_out if job.device == device.name]
+            if jobs:
+                log.warning(
+                    f"{device.name} is measured without {len(jobs)} kinds and types of work, which "
+                    f"it did not compile within {self._most_compiling:g} s; that is twice --seconds"
+                )
+
     def _changes(self) -> Iterator[Change]:
         """What changes between devices take: alternating runs, beside those of each alone."""
         self._tell("changes between devices")
         model = probe_model(CONVOLUTION, FLOAT32, PROBES[CONVOLUTION].large, LAYERS).finished
-        bound = {device.name: _bound(device, [model]) for device in self._devices}
+        bound = {
+            device.name: self._compiled(device, [model], _Job(device.name, CONVOLUTION, FLOAT32))
+            for device in self._devices
+        }
         pairs = [*combinations([name for name, several in bound.items() if several], 2)]
         for one, other in pairs:
             (first,), (second,) = bound[one], bound[other]
@@ -291,13 +417,12 @@ class _Measuring:
             both = _median([first, second], seconds)
             yield Change(one, other, max(0.0, both - sum(alone)) / 2)
 
-    def _measured(self, models: Sequence[hal.Model], type: str) -> dict[str, _Times]:
+    def _measured(self, models: Sequence[hal.Model], kind: str, type: str) -> dict[str, _Times]:
         """The times of a probe, by device; without those that do not run it."""
         bound = {
-            device.name: _bound(device, models)
+            device.name: self._compiled(device, models, _Job(device.name, kind, type))
             for device in self._devices
-            # Processors compute relaxed float32 as float32.
-            if type != RELAXED or device.type is not DeviceType.CPU
+            if _is_measured(device, type)
         }
         self._in_turns([each for several in bound.values() for each in several])
         return {
@@ -305,6 +430,21 @@ class _Measuring:
             for name, several in bound.items()
             if several
         }
+
+    def _compiled(self, device: IDevice, models: Sequence[hal.Model], job: "_Job") -> list[_Bound]:
+        """As _bound, if there is time for it."""
+        took = self._compiling.get(device.name, 0.0)
+        if took >= self._most_compiling and device.name != UNIT:
+            self._left_out.add(job)
+        if self._is_out(job):
+            return []
+        began = perf_counter()
+        bound = _bound(device, models, self._caches.get(device.name))
+        self._compiling[device.name] = took + perf_counter() - began
+        return bound
+
+    def _is_out(self, job: "_Job") -> bool:
+        return job in self._failed or job in self._left_out
 
     def _in_turns(self, bound: Sequence[_Bound]) -> None:
         seconds = self._slot(len(bound))
@@ -355,9 +495,7 @@ def _step(device: IDevice) -> float:
     model = tiny_model(LAYERS).finished
     steps = []
     for part in sliced(model, [[position] for position in range(LAYERS)]):
-        prepared = device.prepareModel(
-            part.model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
-        )
+        prepared = _prepared(device, part.model)
         steps.append(ExecutionStep(device, prepared, part.inputs, part.outputs, part.operands))
     arguments = Arguments(model)
     plan = ExecutionPlan(model, steps)

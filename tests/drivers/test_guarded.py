@@ -6,7 +6,7 @@ import pytest
 from nnapi_shim.drivers.guarded import GuardedDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
-from nnapi_shim.hal.types import ExecutionResult, OutputShape, Timing
+from nnapi_shim.hal.types import CacheHandles, ExecutionResult, OutputShape, Timing
 from tests.drivers.cpu.test_programs import Graph, O
 from tests.runtime.partial_devices import PartialDevice
 
@@ -78,6 +78,18 @@ def test_a_wrong_answer_is_a_failure(answer, words):
     device = PartialDevice("wrong")
     device.prepare = lambda *_: Answers(answer)
     refused(words, run, device)
+
+
+def test_several_models_at_once():
+    """Of a device that can; another one, or one that fails, is told of."""
+    device = PartialDevice("together")
+    assert GuardedDevice(device).compileTogether([], CacheHandles("/", bytes(32)), 1) is False
+    given = []
+    device.compileTogether = lambda *arguments: given.append(arguments) or 1 / len(arguments[0])
+    ask = GuardedDevice(device).compileTogether
+    assert ask(["model"], CacheHandles("/", bytes(32)), 1) is True
+    assert given == [(["model"], CacheHandles("/", bytes(32)), 1)]
+    refused(r"together\.compileTogether", ask, [], CacheHandles("/", bytes(32)), 1)
 
 
 def test_no_prepared_model():

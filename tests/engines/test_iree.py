@@ -158,6 +158,26 @@ def test_a_deadline_that_has_passed():
 
 
 @pytest.mark.own_process
+def test_models_that_are_compiled_together(tmp_path, monkeypatch):
+    """In one module; each is kept."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    cache = CacheHandles(str(tmp_path / "cache"), bytes(32))
+    models = [chain("ADD MUL", (2,)), chain("MUL", (2,))]
+    compiled, times = iree.compiled, []
+    monkeypatch.setattr(iree, "compiled", lambda *given: times.append(1) or compiled(*given))
+    device = vectors.device("iree-cpu")
+    assert device.compileTogether(models, cache, time.monotonic_ns() + 300 * 10**9)
+    assert len(times) == 1 and len([*(tmp_path / "cache").iterdir()]) == 2
+    x = np.float32([2, 3])
+    for model, right in zip(models, [(x + x) ** 2, x * x], strict=True):
+        ready = device.prepareModel(
+            model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, cache
+        )
+        assert np.array_equal(Bound(ready, model, [x], room=8).outputs()[0], right)
+    assert len(times) == 1
+
+
 def test_the_program_does_not_load_the_compiler():
     """Three hundred megabytes, and a crash of it would be one of the program."""
     prepared(chain("ADD"))
@@ -173,7 +193,7 @@ def test_each_kind_of_gpu_is_known_to_the_compiler():
     ]
     drivers = ["vulkan"] * len(iree_targets.VULKAN_TARGETS) + ["cuda", "hip"]
     for driver, option in zip(drivers, kinds, strict=True):
-        assert iree_compiler.compiled(content, [*iree_targets.ANY[driver], option])
+        assert iree_compiler.compiled([content], [*iree_targets.ANY[driver], option])
 
 
 @needs_vulkan
@@ -214,7 +234,7 @@ def test_code_that_a_gpu_does_not_load(monkeypatch, capfd):
 def test_what_the_compiler_refuses(content, options, why, capfd):
     content = content or savers.exchange().written(chain("ADD"))[0]
     with pytest.raises(NnapiError, match=rf"IREE does not compile the model: .*{why}") as caught:
-        iree_compiler.compiled(content, options)
+        iree_compiler.compiled([content], options)
     assert caught.value.code is ResultCode.OP_FAILED
     assert "\n" not in caught.value.message
     assert capfd.readouterr() == ("", "")
@@ -226,7 +246,7 @@ def test_a_compiler_that_crashes(monkeypatch, capfd):
     monkeypatch.setattr(iree_compiler, "__name__", "tests.engines.crashing_compiler")
     before = len([*Path("/proc/self/fd").iterdir()])
     with pytest.raises(NnapiError, match="its process ended without a word"):
-        iree_compiler.compiled(b"", [])
+        iree_compiler.compiled([b""], [])
     assert len([*Path("/proc/self/fd").iterdir()]) == before
     assert capfd.readouterr() == ("", "")
 

@@ -90,6 +90,60 @@ def test_a_device_that_adds_nothing_is_left_out(listed, quick, monkeypatch, capf
     assert "muls is left out of the calibration" in line
 
 
+class Slow:
+    """Makes a device one that compiles several models at once, and remembers what it compiled."""
+
+    def __init__(self, device, refused=""):
+        self.ahead, self.caches, self.refused = [], [], refused
+        self.prepare = device.prepare
+        device.prepare, device.compileTogether = self.prepared, self.together
+
+    def together(self, models, cache, deadline_ns):
+        names = [item.type.name for item in models[0].main.operations]
+        self.ahead.append(len(models))
+        if self.refused in names:
+            raise op_failed("no", "driver.slow.no")
+        return True
+
+    def prepared(self, model, preference, priority, deadline, cache):
+        self.caches.append(cache and Path(cache.directory).exists())
+        return self.prepare(model, preference, priority, deadline, None)
+
+
+@pytest.mark.parametrize("refused", ["-", "CONV_2D"])
+def test_slow_compilations_come_first(refused, listed, quick, monkeypatch) -> None:
+    """Those of a part at once; what is refused then is not tried again."""
+    monkeypatch.setattr(file, "KINDS", TWO)
+    told, device = [], other("slow")
+    slow = Slow(device, refused)
+    listed(device)
+    report = calibrate(seconds=0.01, progress=lambda *state: told.append(state))
+    assert slow.ahead == [1] + 7 * [3]
+    (measured, _) = report.calibration.devices
+    assert list(measured.times) == ([TWO[1]] if refused == "CONV_2D" else list(TWO))
+    without, with_cache = slow.caches.count(None), slow.caches.count(True)
+    assert (without, with_cache) == (1, 9 if refused == "CONV_2D" else 22)
+    assert [what for _, _, what in told][1] == "compiling for slow: convolution, float32"
+
+
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_what_there_is_no_time_to_compile_is_left_out(
+    is_ahead, listed, quick, monkeypatch, capfd
+) -> None:
+    monkeypatch.setattr(file, "KINDS", TWO)
+    monkeypatch.setattr(tool, "_LEAST_COMPILING", 0.0)
+    device = other("slow")
+    if is_ahead:
+        Slow(device)
+    listed(device)
+    report = calibrate(seconds=1e-9)
+    measured, unit = report.calibration.devices
+    assert list(unit.times) == list(TWO)
+    assert not measured.times and measured.call
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "slow is measured without 7 kinds and types of work" in line
+
+
 def test_which_devices_are_measured(listed, quick, monkeypatch) -> None:
     monkeypatch.setattr(file, "KINDS", TWO)
     listed(other("one"), other("two"))

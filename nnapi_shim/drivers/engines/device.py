@@ -1,8 +1,16 @@
 """IDevice of a device of an engine."""
 
+from collections.abc import Sequence
+
 from nnapi_shim import process, savers
 from nnapi_shim.drivers.engines.device_buffer import DeviceBuffer
-from nnapi_shim.drivers.engines.engine import QUANTIZED_ON_PROCESSORS, Engine, Target, Wishes
+from nnapi_shim.drivers.engines.engine import (
+    QUANTIZED_ON_PROCESSORS,
+    Engine,
+    File,
+    Target,
+    Wishes,
+)
 from nnapi_shim.drivers.engines.prepared_model import EnginePreparedModel
 from nnapi_shim.hal.enums import (
     RUNTIME_LEVEL,
@@ -75,6 +83,21 @@ class EngineDevice:
         is_relaxed = model.relax_computation_float32_to_float16
         wishes = Wishes(preference, priority, is_relaxed, _threads(), cache)
         return EnginePreparedModel(self._engine, self._target, model, wishes, deadline_ns)
+
+    def compileTogether(
+        self, models: Sequence[Model], cache: CacheHandles, deadline_ns: int
+    ) -> bool:
+        """As ITogetherDevice."""
+        engine = self._engine
+        compile = getattr(engine, "compiled_together", None)
+        if compile is None:
+            return False
+        preference = ExecutionPreference.FAST_SINGLE_ANSWER
+        is_relaxed = any(model.relax_computation_float32_to_float16 for model in models)
+        wishes = Wishes(preference, Priority.MEDIUM, is_relaxed, _threads(), cache, deadline_ns)
+        files = [File(*savers.exchange(engine.format).written(model, None)) for model in models]
+        compile(self._target, files, wishes)
+        return True
 
     def allocate(self, operand: Operand) -> DeviceBuffer | None:
         """As IAllocatingDevice; None in a child that was forked after the device was made."""

@@ -138,3 +138,12 @@ class AllocatingEngine(Engine, Protocol):
 
     def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> Memory | None:
         """Memory for a tensor with at least one element; None if the target has none to give."""
+
+
+class TogetherEngine(Engine, Protocol):
+    """An engine that compiles several models in less time than one after another; other engines
+    lack the method.
+    """
+
+    def compiled_together(self, target: Target, files: Sequence[File], wishes: Wishes) -> None:
+        """Compile models that are kept in wishes.cache, for later calls of `compiled`."""

@@ -1,6 +1,7 @@
 """IREE: a device for the processor, and one for each device of Vulkan, CUDA and HIP."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import metadata
 from threading import Lock
 from typing import Any
@@ -13,7 +14,7 @@ from nnapi_shim.drivers.engines.declined import why_declined
 from nnapi_shim.drivers.engines.declined_by_iree import DECLINED
 from nnapi_shim.drivers.engines.device_buffer import require_generation
 from nnapi_shim.drivers.engines.engine import PERFORMANCE, Buffer, File, Target, Wishes
-from nnapi_shim.drivers.engines.iree_compiler import compiled
+from nnapi_shim.drivers.engines.iree_compiler import compiled, function_of
 from nnapi_shim.drivers.engines.iree_targets import ANY, GPUS, PROCESSOR, VULKAN, options_of
 from nnapi_shim.drivers.engines.kept import kept
 from nnapi_shim.errors import last_line, op_failed
@@ -98,9 +99,23 @@ class Engine:
     def _compiled(
         self, target: Target, content: bytes, options: Sequence[str], wishes: Wishes
     ) -> "Network":
+        module = self._kept(
+            content, options, wishes, lambda: compiled([content], options, wishes.end_ns)
+        )
+        return Network(module, function_of(content), self._device(target))
+
+    def _kept(
+        self, content: bytes, options: Sequence[str], wishes: Wishes, made: Callable[[], bytes]
+    ) -> bytes:
         about = [content, self._version.encode(), *map(str.encode, options)]
-        module = kept(wishes.cache, about, lambda: compiled(content, options, wishes.end_ns))
-        return Network(module, self._device(target))
+        return kept(wishes.cache, about, made)
+
+    def compiled_together(self, target: Target, files: Sequence[File], wishes: Wishes) -> None:
+        """As engine.TogetherEngine."""
+        contents, options = [file.content for file in files], self._options[target.place]
+        module = cache(lambda: compiled(contents, options, wishes.end_ns))
+        for content in contents:
+            self._kept(content, options, wishes, module)
 
     def allocated(self, target: Target, type: OperandType, dimensions: Dimensions) -> "Memory":
         """As engine.AllocatingEngine."""
@@ -120,13 +135,13 @@ class Engine:
 class Network:
     """As engine.Network: a module in a context, which one thread at a time may enter."""
 
-    def __init__(self, module: bytes, device: Any) -> None:
+    def __init__(self, module: bytes, function: str, device: Any) -> None:
         context = runtime.SystemContext(config=runtime.Config(device=device))
         loaded = runtime.VmModule.copy_buffer(context.instance, module)
         context.add_vm_module(loaded)
         self._device = device
         self._context = context
-        self._function = loaded.lookup_function("model")
+        self._function = loaded.lookup_function(function)
         self._lock = Lock()
 
     def bound(self, inputs: Sequence[Buffer], outputs: Sequence[Buffer | None]) -> "Run":
