@@ -201,11 +201,11 @@ def test_code_that_a_gpu_does_not_load(monkeypatch, capfd):
     """It is compiled again, for any GPU, and so are later models."""
     model, network, tried = chain("ADD"), iree.Network, []
 
-    def loaded(module, device):
+    def loaded(module, function, device):
         tried.append(module)
         if len(tried) == 1:
             raise RuntimeError("c/module.c:1: INCOMPATIBLE; no executable fits\n  more")
-        return network(module, device)
+        return network(module, function, device)
 
     monkeypatch.setattr(log, "_noted", {})
     monkeypatch.setattr(iree, "Network", loaded)
