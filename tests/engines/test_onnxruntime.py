@@ -266,6 +266,18 @@ def of_shared_weights():
     return b.model([x], [value])
 
 
+@pytest.mark.parametrize(("features", "forbids"), [({"avx2"}, True), ({"avx512_vnni"}, False)])
+def test_sums_are_kept_from_saturating_where_they_could(features, forbids, monkeypatch):
+    monkeypatch.setattr(engine_of, "processor", lambda: ("x86", frozenset(features)))
+    wishes = Wishes(ExecutionPreference.LOW_POWER, Priority.MEDIUM, False, 0, None)
+    options = engine_of._options(wishes)
+    try:
+        entry = options.get_session_config_entry("session.x64quantprecision")
+    except RuntimeError:
+        entry = ""
+    assert entry == ("1" if forbids else "")
+
+
 def test_constants_that_several_operations_share():
     """The option for exact sums refuses them on processors that need it."""
     model = of_shared_weights()
