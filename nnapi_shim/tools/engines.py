@@ -13,9 +13,9 @@ from nnapi_shim.settings import ENGINES
 @dataclass(frozen=True)
 class EngineInfo:
     """An engine. version: of its package, or of one in its place such as onnxruntime-gpu; None if
-    it is not installed. devices: those that it
-    gives. is_on: whether NNAPI_SHIM_ENGINES names it. next_step: what turns it on, a command or a
-    setting; "" if it is on. problem: why it gives no devices, or "".
+    it is not installed. devices: those that it gives. is_on: whether NNAPI_SHIM_ENGINES names it.
+    next_step: what turns it on, a command or a setting; "" if it is on. problem: why it gives no
+    devices, or "".
     """
 
     name: str

@@ -43,6 +43,15 @@ def names():
     return [device.name for device in nnapi_shim.devices()]
 
 
+def doubling():
+    """A finished model of x + x."""
+    model = nnapi_shim.Model()
+    x = model.input("float32", (2,), name="x")
+    model.outputs(model.add(x, x))
+    model.finish()
+    return model
+
+
 def test_without_it_nothing_is_imported():
     run = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == (f"{OWN}\n[]\n", "")
@@ -57,10 +66,7 @@ def test_its_devices_come_before_those_of_the_library(value, engine, monkeypatch
 def test_a_program_that_names_no_device_uses_it(engine, monkeypatch):
     pytest.importorskip("onnx")
     monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")
-    with nnapi_shim.Model() as model:
-        x = model.input("float32", (2,), name="x")
-        model.outputs(model.add(x, x))
-        model.finish()
+    with doubling() as model:
         assert model.compile().run(np.float32([1, 2])).tolist() == [2, 4]
     assert len(engine.runs) == 1
 
@@ -71,10 +77,7 @@ def test_a_profile_says_that_it_tells_no_times(engine, monkeypatch, capsys):
     from nnapi_shim.tools.profile import profile
 
     monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")
-    with nnapi_shim.Model() as model:
-        x = model.input("float32", (2,), name="x")
-        model.outputs(model.add(x, x))
-        model.finish()
+    with doubling() as model:
         for device in ("fake-cpu", "nnapi-cpu"):
             _show(profile(model, device, runs=1, against_peaks=False), steps=False, top=0)
     lines = capsys.readouterr().out.splitlines()
@@ -87,10 +90,7 @@ def test_a_failure_falls_back(engine, monkeypatch, capfd):
     pytest.importorskip("onnx")
     monkeypatch.setenv("NNAPI_SHIM_ENGINES", "fake")
     engine.function = lambda x: 1 / 0
-    with nnapi_shim.Model() as model:
-        x = model.input("float32", (2,), name="x")
-        model.outputs(model.add(x, x))
-        model.finish()
+    with doubling() as model:
         assert model.compile().run(np.float32([1, 2])).tolist() == [2, 4]
     (line,) = capfd.readouterr().err.splitlines()
     assert "failed on fake-cpu and runs again on nnapi-reference" in line

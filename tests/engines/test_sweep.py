@@ -16,8 +16,6 @@ pytest.importorskip("onnx")
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MEAN", "CONCATENATION", "LSTM")
-
-
 ALL_TYPES = (*sweep.TYPES, "f16", "q8", "qu8", "qs8", "qc8", "qsym8", "q16", "qs16", "qu16")
 
 

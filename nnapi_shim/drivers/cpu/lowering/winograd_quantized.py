@@ -64,7 +64,7 @@ APART = 64
 """Bytes between the points of F(4x4, 3x3): a transform reads or writes 36 lines of the cache, which
 at multiples of 4096 bytes would take each other's place.
 """
-BYTES = Form(1, 2)
+SMALL = Form(1, 2)
 LARGE = Form(1, 2, side=4, block_bytes=192 << 10, apart=APART)
 
 WORTH = 1.25
@@ -85,7 +85,7 @@ def form_of(conv: ConvolutionDescriptor, tiling: Tiling) -> Form | None:
         return None
     if _pays_large(conv, tiling):
         return LARGE
-    return BYTES if tiling.group == 2 and _pays_small(conv, tiling) else None
+    return SMALL if tiling.group == 2 and _pays_small(conv, tiling) else None
 
 
 def _pays_small(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
