@@ -19,10 +19,8 @@ from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import sums16
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i16, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
@@ -43,10 +41,11 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.kernels.winograd import part_of_block, row_address
-from nnapi_shim.drivers.cpu.kernels.winograd_quantized import PART, padded_patch
+from nnapi_shim.drivers.cpu.kernels.winograd_quantized import PART, products_of_points
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
     APART,
+    LARGE,
     LARGEST_SUM,
     PACK_WINOGRAD_Q8,
     WINOGRAD_Q8,
@@ -54,15 +53,12 @@ from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
-COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
+COLUMNS, LANES = TILING.columns, TILING.lanes
 CHANNELS = channels(TILING)
-SIDE, SIZE = 4, 6
-POINTS = SIZE * SIZE
+SIDE, SIZE, POINTS = LARGE.side, LARGE.side + 2, LARGE.points
 HALVINGS = 3, 2, 1, 1
 """The powers of 2 in 24, 12, 6 and 6."""
 NINTH = pow(9, -1, 1 << 32)
-
-run_tile = tile(TILING, sums16(), ROWS)
 
 
 def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
@@ -179,28 +175,9 @@ def transform_output(
                 builder.store_to(part, builder.select(is_outside, unwanted, there), 1)
 
 
-@helper
-def block_bytes(a):
-    """Bytes of the transformed rows of a block."""
-    return POINTS * (2 * a.depth * a.block + APART)
-
-
-@helper
-def transform_inputs(a, first, count, rows, patch):
-    """The rows of `count` patches from `first` on; patch: memory for one of them."""
-    depth, across = a.depth, (a.out_width + SIDE - 1) // SIDE
-    down = (a.out_height + SIDE - 1) // SIDE
-    vectors, row, plane = depth // CHANNELS, 2 * depth, 2 * depth * a.block + APART
-    for n in range(count):
-        image, at = divmod(first + n, across * down)
-        h, w = at // across * SIDE - a.pad_top, at % across * SIDE - a.pad_left
-        source = a.input + image * a.in_height * a.in_width * depth
-        corner, row_step = source + (h * a.in_width + w) * depth, a.in_width * depth
-        if not (0 <= h and 0 <= w and h + SIZE <= a.in_height and w + SIZE <= a.in_width):
-            padded_patch(a, source, h, w, SIZE, patch)
-            corner, row_step = patch, SIZE * depth
-        target = rows + n * row
-        transform_input(corner, row_step, depth, vectors, target, plane, a.flip, a.input_zero)
+block_bytes, transform_inputs, multiply_points = products_of_points(
+    LARGE, CHANNELS, transform_input
+)
 
 
 @kernel(WINOGRAD_Q8)
@@ -215,24 +192,6 @@ def winograd_rows_4x4_q8(a, number, deadline):
     patch = a.scratch + number * POINTS * a.depth
     transform_inputs(a, start + at, count, rows, patch)
     return 0
-
-
-@helper
-def multiply_points(a, rows, count, weights, width, sums):
-    """36 products of `count` rows and the matrices of a panel; sums: int32 [36, block, COLUMNS],
-    the points of which are APART bytes apart, as those of `rows` are.
-    """
-    row_bytes, words = 2 * a.depth, a.depth // 2
-    for point in range(POINTS):
-        matrix = weights + point * width * (words + 1) * 4
-        x = rows + point * (a.block * row_bytes + APART)
-        y = sums + point * (a.block * COLUMNS * 4 + APART)
-        for row in range(0, count, ROWS):
-            left = min(ROWS, count - row)
-            run_tile(
-                a.table + (left - 1) * ROWS * 8, 1, words, x + row * row_bytes, 0, matrix,
-                y + row * COLUMNS * 4, COLUMNS * 4, left, width, 0, 0, 0, 0, 0.0, 0.0,
-            )  # fmt: skip
 
 
 @kernel(WINOGRAD_Q8)

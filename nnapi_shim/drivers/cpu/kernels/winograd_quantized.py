@@ -32,9 +32,10 @@ from nnapi_shim.drivers.cpu.kernels.winograd import (
     write_four,
 )
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
-from nnapi_shim.drivers.cpu.lowering.winograd import POINTS
+from nnapi_shim.drivers.cpu.lowering.winograd import POINTS, Form
 from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
     PACK_WINOGRAD_Q8,
+    SMALL,
     WINOGRAD_Q8,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -117,21 +118,56 @@ def padded_patch(a, image, h, w, size, patch):
                     y[k] = a.fill
 
 
-@helper
-def transform_inputs(a, first, count, rows, patch):
-    """The rows of `count` patches from `first` on; patch: memory for one of them."""
-    depth, across, down = a.depth, (a.out_width + 1) // 2, (a.out_height + 1) // 2
-    vectors, row, plane = depth // (2 * LANES), 2 * depth, 2 * depth * a.block
-    for n in range(count):
-        image, at = divmod(first + n, across * down)
-        h, w = at // across * 2 - a.pad_top, at % across * 2 - a.pad_left
-        source = a.input + image * a.in_height * a.in_width * depth
-        corner, row_step = source + (h * a.in_width + w) * depth, a.in_width * depth
-        if not (0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width):
-            padded_patch(a, source, h, w, 4, patch)
-            corner, row_step = patch, 4 * depth
-        target = rows + n * row
-        transform_input(corner, row_step, depth, vectors, target, plane, a.flip, a.input_zero)
+def products_of_points(form: Form, channels: int, transform: Any) -> tuple[Any, Any, Any]:
+    """Functions of kernels for a form: bytes of the transformed rows of a block, what transforms
+    them, `channels` at a time by `transform`, and what multiplies them.
+    """
+    side, size, points, apart = form.side, form.side + 2, form.points, form.apart
+
+    @helper
+    def block_bytes(a):
+        return points * (2 * a.depth * a.block + apart)
+
+    @helper
+    def transform_inputs(a, first, count, rows, patch):
+        """The rows of `count` patches from `first` on; patch: memory for one of them."""
+        depth, across = a.depth, (a.out_width + side - 1) // side
+        down = (a.out_height + side - 1) // side
+        vectors, row, plane = depth // channels, 2 * depth, 2 * depth * a.block + apart
+        for n in range(count):
+            image, at = divmod(first + n, across * down)
+            h, w = at // across * side - a.pad_top, at % across * side - a.pad_left
+            source = a.input + image * a.in_height * a.in_width * depth
+            corner, row_step = source + (h * a.in_width + w) * depth, a.in_width * depth
+            if not (0 <= h and 0 <= w and h + size <= a.in_height and w + size <= a.in_width):
+                padded_patch(a, source, h, w, size, patch)
+                corner, row_step = patch, size * depth
+            target = rows + n * row
+            transform(corner, row_step, depth, vectors, target, plane, a.flip, a.input_zero)
+
+    @helper
+    def multiply_points(a, rows, count, weights, width, sums):
+        """The products of `count` rows and the matrices of a panel; sums: int32 [points, block,
+        COLUMNS], the points of which are `apart` bytes apart, as those of `rows` are.
+        """
+        row_bytes, words = 2 * a.depth, a.depth // 2
+        for point in range(points):
+            matrix = weights + point * width * (words + 1) * 4
+            x = rows + point * (a.block * row_bytes + apart)
+            y = sums + point * (a.block * COLUMNS * 4 + apart)
+            for row in range(0, count, ROWS):
+                left = min(ROWS, count - row)
+                run_tile(
+                    a.table + (left - 1) * ROWS * 8, 1, words, x + row * row_bytes, 0, matrix,
+                    y + row * COLUMNS * 4, COLUMNS * 4, left, width, 0, 0, 0, 0, 0.0, 0.0,
+                )  # fmt: skip
+
+    return block_bytes, transform_inputs, multiply_points
+
+
+block_bytes, transform_inputs, multiply_points = products_of_points(
+    SMALL, 2 * LANES, transform_input
+)
 
 
 @kernel(WINOGRAD_Q8)
@@ -142,26 +178,10 @@ def winograd_rows_q8(a, number, deadline):
     if late(deadline):
         return DEADLINE
     start, at, count = part_of_block(a, number)
-    rows = a.rows + (start * POINTS + at) * 2 * a.depth
+    rows = a.rows + start // a.block * block_bytes(a) + at * 2 * a.depth
     patch = a.scratch + number * POINTS * a.depth
     transform_inputs(a, start + at, count, rows, patch)
     return 0
-
-
-@helper
-def multiply_points(a, rows, count, weights, width, sums):
-    """16 products of `count` rows and the matrices of a panel; sums: int32 [16, block, COLUMNS]."""
-    row_bytes, words = 2 * a.depth, a.depth // 2
-    for point in range(POINTS):
-        matrix = weights + point * width * (words + 1) * 4
-        x = rows + point * a.block * row_bytes
-        y = sums + point * a.block * COLUMNS * 4
-        for row in range(0, count, ROWS):
-            left = min(ROWS, count - row)
-            run_tile(
-                a.table + (left - 1) * ROWS * 8, 1, words, x + row * row_bytes, 0, matrix,
-                y + row * COLUMNS * 4, COLUMNS * 4, left, width, 0, 0, 0, 0, 0.0, 0.0,
-            )  # fmt: skip
 
 
 @kernel(WINOGRAD_Q8)
@@ -182,7 +202,7 @@ def winograd_q8(a, number, deadline):
         if late(deadline):
             return DEADLINE
         if a.rows:
-            rows = a.rows + first * POINTS * 2 * a.depth
+            rows = a.rows + first // block * block_bytes(a)
         else:
             transform_inputs(a, first, count, rows, patch)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
