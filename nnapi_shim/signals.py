@@ -8,7 +8,7 @@ import sys
 from _frozen_importlib_external import PathFinder
 from collections.abc import Callable, Sequence
 
-from nnapi_shim import address
+from nnapi_shim import address, modules
 from nnapi_shim.hints import Any
 
 _BLOCK, _SET = 0, 2
@@ -29,17 +29,24 @@ def defer_while_importing() -> None:
     change, keep = functions
     mask = sum(1 << number for number in range(_NUMBERS) if number + 1 not in _AT_ONCE)
     waiting, kept = address.address_of(mask.to_bytes(_MASK_BYTES, "little"))
+    unused: list[address.Block] = []  # imports are nested: each has a mask to restore
 
     def deferred(function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:
-            before = address.Block(_MASK_BYTES)
+            before = unused.pop() if unused else address.Block(_MASK_BYTES)
             change(_BLOCK, waiting, before.address)
             try:
                 return function(*arguments)
             finally:
                 change(_SET, before.address, 0)
+                unused.append(before)
 
         return called
+
+    class SourceLoader(modules.SourceLoader):
+        """Loads a module of this package."""
+
+        exec_module = deferred(modules.SourceLoader.exec_module)
 
     class Finder(PathFinder):
         """Finds modules as PathFinder does."""
@@ -49,6 +56,9 @@ def defer_while_importing() -> None:
         @classmethod
         def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
             """The spec of a module or None; its loader runs with signals blocked."""
+            own_spec = modules.find(name, path, SourceLoader)  # reads no file
+            if own_spec is not None:
+                return own_spec
             spec = find(name, path, target)
             loader: Any = getattr(spec, "loader", None)
             own = getattr(loader, "__dict__", None)

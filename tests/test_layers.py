@@ -27,6 +27,7 @@ OPEN = {
     "signals",
     "hints",
     "limits",
+    "modules",
     "units",
     "version",
 }
@@ -70,6 +71,7 @@ RIGHT_OF = {
     "signals": set(),
     "hints": set(),
     "limits": {"hal"},
+    "modules": set(),
     "units": set(),
     "version": set(),
     "handles": {"hal"},

@@ -12,7 +12,6 @@ from nnapi_shim.abi import cdata, fast_path
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.hints import Any
 from nnapi_shim.settings import BREAK, CAPTURE, CHECK, FAULTS, PROFILE, TRACE, ignore_environment
-from nnapi_shim.signals import defer_while_importing
 
 NOUNS = (
     "burst",
@@ -54,8 +53,6 @@ def attach(
     """
     process.runs_our_python[0] = bool(is_ours)
     process.has_called[0] = True
-    if is_ours:
-        defer_while_importing()
     if is_privileged:
         ignore_environment()
     printed = address.function(print_line, "void(*)(char *, size_t)")

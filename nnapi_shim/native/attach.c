@@ -40,6 +40,20 @@ static bool is_of_this_version(void)
     return same;
 }
 
+/* nnapi_shim.signals.defer_while_importing(), before all that is imported later. */
+static bool defer_signals(void)
+{
+    const struct nn_libpython *py = nn_py();
+    PyObject *signals = py->PyImport_ImportModule("nnapi_shim.signals");
+    PyObject *none = signals == NULL ? NULL
+        : py->PyObject_CallMethod(signals, "defer_while_importing", NULL);
+    if (none == NULL)
+        nn_fail_with_exception("cannot start the Python package nnapi_shim");
+    nn_drop(none);
+    nn_drop(signals);
+    return none != NULL;
+}
+
 /* nnapi_shim.abi.attach(file, store_error, print, fast_path, levels, is_privileged,
  * is_ours): the address of the table of functions of the module. */
 static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
@@ -88,8 +102,9 @@ bool nn_attach(const struct nn_location *location, bool is_ours)
     }
     py->Py_DecRef(backend);
 
-    const struct nn_calls *calls =
-        is_of_this_version() ? call_attach(location->callbacks, is_ours) : NULL;
+    if (!is_of_this_version() || (is_ours && !defer_signals()))
+        return false;
+    const struct nn_calls *calls = call_attach(location->callbacks, is_ours);
     if (calls == NULL)
         return false;
     if (strcmp(calls->build, NN_BUILD) != 0) {

@@ -34,6 +34,7 @@ def write_package(folder, abi, version=nnapi_shim.__version__):
     package = folder / "nnapi_shim"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(f"__version__ = {version!r}\n")
+    (package / "signals.py").write_text("def defer_while_importing(): pass\n")
     (package / "abi.py").write_text(abi)
     return folder
 
