@@ -12,6 +12,7 @@ from nnapi_shim import address
 from nnapi_shim.hints import Any
 from nnapi_shim.pages import has_room
 from nnapi_shim.settings import is_environment_ignored
+from nnapi_shim.signals import defer_while_importing
 
 try:
     from _frozen_importlib import _module_locks  # type: ignore[attr-defined]
@@ -28,6 +29,18 @@ generation = [0]
 """Number of forks between the process that started Python and this one."""
 
 _locks: set["ref[Any]"] = set()
+
+
+def begin() -> None:
+    """The library has started the interpreter; the rest of the package is imported after this.
+
+    Called by native/attach.c.
+    """
+    runs_our_python[0] = True
+    defer_while_importing()
+    from nnapi_shim.hal import codes
+
+    codes.stands_in[0] = True
 
 
 def lock() -> Any:

@@ -66,7 +66,7 @@ RIGHT_OF = {
     "address": set(),
     "folders": set(),
     "pages": set(),
-    "process": set(),
+    "process": {"hal"},
     "processors": set(),
     "signals": set(),
     "hints": set(),

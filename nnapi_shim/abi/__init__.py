@@ -38,7 +38,6 @@ def attach(
     fast_path_table: int,
     levels: int,
     is_privileged: int,
-    is_ours: int,
 ) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
@@ -48,10 +47,8 @@ def attach(
     fast_path_table: address of `struct nn_fast_path`.
     levels: address of `struct nn_levels`, which keeps its values without a phone profile.
     is_privileged: whether the program is setuid, setgid or has capabilities.
-    is_ours: whether the library started this interpreter.
     Returns the address of the table of C functions.
     """
-    process.runs_our_python[0] = bool(is_ours)
     process.has_called[0] = True
     if is_privileged:
         ignore_environment()
@@ -76,7 +73,8 @@ def attach(
     else:
         fast_path.use(fast_path_table)
     attach_all(module.ffi, module.lib)
-    if is_ours:  # native/interpreter.c disabled the collector; imported objects stay alive
+    if process.runs_our_python[0]:
+        # native/interpreter.c disabled the collector; imported objects stay alive
         gc.freeze()
         gc.set_threshold(MOST_YOUNG, *gc.get_threshold()[1:])
         gc.enable()

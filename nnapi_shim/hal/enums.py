@@ -3,7 +3,7 @@
 A test compares every value with include/android/NeuralNetworksTypes.h.
 """
 
-from enum import IntEnum
+from nnapi_shim.hal.codes import IntEnum
 
 
 class ResultCode(IntEnum):
@@ -163,6 +163,8 @@ class OperationType(IntEnum):
 
 def operations_up_to(last: int, module: str) -> type[IntEnum]:
     """The enumeration OperationType of an older HAL, which has no operations above a code."""
+    from enum import IntEnum
+
     known = {it.name: it.value for it in OperationType if it <= last or it.name.startswith("OEM_")}
     return IntEnum("OperationType", known, module=module)  # type: ignore[return-value]
 

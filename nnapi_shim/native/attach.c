@@ -40,32 +40,36 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.signals.defer_while_importing(), before all that is imported later. */
-static bool defer_signals(void)
+static PyObject *process; /* the module */
+
+/* Imports the module; nnapi_shim.process.begin() comes before all that is imported later. */
+static bool import_process(bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
-    PyObject *signals = py->PyImport_ImportModule("nnapi_shim.signals");
-    PyObject *none = signals == NULL ? NULL
-        : py->PyObject_CallMethod(signals, "defer_while_importing", NULL);
-    if (none == NULL)
+    process = py->PyImport_ImportModule("nnapi_shim.process");
+    bool done = process != NULL;
+    if (done && is_ours) {
+        PyObject *none = py->PyObject_CallMethod(process, "begin", NULL);
+        done = none != NULL;
+        nn_drop(none);
+    }
+    if (!done)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");
-    nn_drop(none);
-    nn_drop(signals);
-    return none != NULL;
+    return done;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, fast_path, levels, is_privileged,
- * is_ours): the address of the table of functions of the module. */
-static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
+/* nnapi_shim.abi.attach(file, store_error, print, fast_path, levels, is_privileged): the
+ * address of the table of functions of the module. */
+static const struct nn_calls *call_attach(const char *callbacks)
 {
     const struct nn_libpython *py = nn_py();
     void (*store_error)(const char *) = nnapi_shim_storeError;
     void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sKKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
+        abi, "attach", "sKKKKi", callbacks, (unsigned long long)(uintptr_t)store_error,
         (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_fast_path,
-        (unsigned long long)(uintptr_t)&nn_levels, getauxval(AT_SECURE) != 0, is_ours);
+        (unsigned long long)(uintptr_t)&nn_levels, getauxval(AT_SECURE) != 0);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");
@@ -73,8 +77,6 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     nn_drop(abi);
     return calls;
 }
-
-static PyObject *process; /* the module */
 
 bool nn_is_importing(void)
 {
@@ -102,9 +104,9 @@ bool nn_attach(const struct nn_location *location, bool is_ours)
     }
     py->Py_DecRef(backend);
 
-    if (!is_of_this_version() || (is_ours && !defer_signals()))
+    if (!is_of_this_version() || !import_process(is_ours))
         return false;
-    const struct nn_calls *calls = call_attach(location->callbacks, is_ours);
+    const struct nn_calls *calls = call_attach(location->callbacks);
     if (calls == NULL)
         return false;
     if (strcmp(calls->build, NN_BUILD) != 0) {
@@ -119,8 +121,5 @@ bool nn_attach(const struct nn_location *location, bool is_ours)
         return false;
     }
     nn_calls = *calls;
-    process = py->PyImport_ImportModule("nnapi_shim.process");
-    if (process == NULL)
-        nn_fail_with_exception("cannot import the Python package nnapi_shim");
-    return process != NULL;
+    return true;
 }

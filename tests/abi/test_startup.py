@@ -34,7 +34,7 @@ def write_package(folder, abi, version=nnapi_shim.__version__):
     package = folder / "nnapi_shim"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(f"__version__ = {version!r}\n")
-    (package / "signals.py").write_text("def defer_while_importing(): pass\n")
+    (package / "process.py").write_text("def begin(): pass\ndef is_importing(): return 0\n")
     (package / "abi.py").write_text(abi)
     return folder
 
