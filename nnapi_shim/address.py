@@ -8,10 +8,10 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT, ENOMEM
-from functools import partial
 
 import _cffi_backend
 
+from nnapi_shim.functions import partial
 from nnapi_shim.hints import Any
 
 _ffi = _cffi_backend.FFI()

@@ -4,11 +4,11 @@ Pointers are integers. Only this module uses the ffi of the C API.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from struct import Struct
 
 from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
 from nnapi_shim.errors import bad_data, unexpected_null
+from nnapi_shim.functions import partial
 from nnapi_shim.hints import Any
 from nnapi_shim.runtime.operand_type import checked_type
 

@@ -8,11 +8,11 @@ reads the files itself, one per installed package.
 import os
 import sys
 from collections.abc import Iterator
-from functools import partial
 
 from nnapi_shim import log
 from nnapi_shim.drivers.adoption import ENTRY_POINT, Found, made, require_name
 from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.functions import partial
 from nnapi_shim.hal.interfaces import IDevice
 
 GROUP = "nnapi_shim.drivers"

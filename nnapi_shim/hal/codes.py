@@ -7,12 +7,13 @@ The members of a stand-in are integers with a name, and the same objects at each
 
 import sys
 from collections.abc import Iterator
-from types import MappingProxyType
 
 from nnapi_shim.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from enum import IntEnum as IntEnum
+
+_MappingProxy = type(int.__dict__)  # types.MappingProxyType, without importing types
 
 stands_in = [False]
 """Whether enumerations that are made from now on have the stand-in."""
@@ -27,7 +28,7 @@ class _Codes(type):
         """Make members of the integers that the body of the class has."""
         values = {key: namespace.pop(key) for key in [*namespace] if type(namespace[key]) is int}
         members: dict[str, Any] = {}
-        namespace["__members__"] = MappingProxyType(members)
+        namespace["__members__"] = _MappingProxy(members)
         namespace["_by_value"] = by_value = {}
         made: Any = super().__new__(cls, name, bases, namespace)
         for key, value in values.items():

@@ -1,12 +1,12 @@
 """Compilation: preferences of the program, and the prepared model that finish makes."""
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
 from time import monotonic_ns
 
 from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
+from nnapi_shim.functions import partial, wraps
 from nnapi_shim.hal.enums import (
     BYTE_SIZE_OF_CACHE_TOKEN,
     ExecutionPreference,

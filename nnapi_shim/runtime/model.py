@@ -1,10 +1,10 @@
 """Model: built call by call; finish validates it."""
 
 from collections.abc import Callable, Container, Sequence
-from functools import wraps
 
 from nnapi_shim import address, log, vlog
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, operation_place
+from nnapi_shim.functions import wraps
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES,

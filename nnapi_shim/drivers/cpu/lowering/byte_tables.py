@@ -21,9 +21,8 @@ with at most the float32 roundings that `near` counts."""
 LANE = 5
 _ONE = 1 << 8 * (LANE - 1)
 _COUNT = 256
-_ONES = sum(1 << 8 * LANE * n for n in range(_COUNT))
-_NUMBERS = sum(n << 8 * LANE * n for n in range(_COUNT))
-_MASKS = [(1 << 8 * LANE * n) - 1 for n in range(_COUNT + 1)]
+_ONES = int.from_bytes((b"\1" + bytes(LANE - 1)) * _COUNT, "little")
+_NUMBERS = int.from_bytes(bytes(LANE - 1).join([bytes([n]) for n in range(_COUNT)]), "little")
 _FLIPPED = bytes(n ^ 0x80 for n in range(_COUNT))
 
 _LEAST, _MOST = 2.0**-100, 2.0**100
@@ -70,7 +69,7 @@ def near(
     begin = min(max(-(first // step), 0), _COUNT)
     end = min(max(-((first + 2 * error - _COUNT * _ONE) // step), begin), _COUNT)
     count = end - begin
-    mask = _MASKS[count]
+    mask = (1 << 8 * LANE * count) - 1
     ones = _ONES & mask
     low = (_NUMBERS & mask) * step + ones * (first + begin * step)
     below, above = _wholes(low, count), _wholes(low + ones * (2 * error), count)

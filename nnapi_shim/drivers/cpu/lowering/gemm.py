@@ -4,7 +4,6 @@ Output rows are pixels (or rows of a batch), columns are output channels. Input 
 through a table of offsets, one per output row and filter tap, without im2col copies.
 """
 
-from functools import lru_cache
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
@@ -24,6 +23,7 @@ from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
+from nnapi_shim.functions import lru_cache
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 

@@ -4,9 +4,8 @@ The rows of a block and one panel fit into the L2 cache together. Every block re
 again, every group the rows; the blocking with enough tiles and the least memory traffic is used.
 """
 
-from functools import lru_cache
-
 from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
+from nnapi_shim.functions import lru_cache
 from nnapi_shim.hints import Any, NamedTuple
 
 SERIAL = 8 << 10
