@@ -35,16 +35,18 @@ def join_groups(a, tile, deadline):
 
 
 def pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> None:
-    """input: [rows, row]; output: [rows, pitch], `fill` outside of the row."""
+    """input: [in_rows, row]; output: [rows, pitch], `fill` outside of the input."""
 
     @kernel(PAD_ROWS, name)
     def copy(a, tile):
         row, pitch, fill, flip, zero = a.row, a.pitch, a.fill, a.flip, a.zero
         before = min(a.before, pitch)
-        wanted = min(row, pitch - before)
+        most = min(row, pitch - before)
         first, end = share(a.rows, a.parts, tile)
         for at in range(first, end):
-            x, y = u8(a.input + at * row), pointer(a.output + at * pitch * size)
+            above = at - a.top
+            wanted = most if 0 <= above < a.in_rows else 0
+            x, y = u8(a.input + above * row), pointer(a.output + at * pitch * size)
             for i in range(before):
                 y[i] = fill
             inside = pointer(a.output + (at * pitch + before) * size)

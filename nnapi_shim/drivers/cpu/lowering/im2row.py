@@ -24,12 +24,15 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, 
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.shapes import Window
 
 PAD_ROWS = record(
-    input=ADDRESS, output=ADDRESS, parts=INT64, rows=INT64, row=INT64, pitch=INT64,
-    before=INT64, fill=INT64, flip=INT64, zero=INT64,
+    input=ADDRESS, output=ADDRESS, parts=INT64, rows=INT64, in_rows=INT64, top=INT64, row=INT64,
+    pitch=INT64, before=INT64, fill=INT64, flip=INT64, zero=INT64,
 )  # fmt: skip
-"""row, pitch, before: elements of an input row, of an output row, and of the leading padding."""
+"""top: output rows above the first input row. row, pitch, before: elements of an input row, of an
+output row, and of the leading padding.
+"""
 FOLD_FILTER = record(
     filter=ADDRESS, output=ADDRESS, columns=INT64, rows=INT64, row=INT64, parts=INT64,
     joined=INT64, step=INT64, depth=INT64, fill=INT64, flip=INT64, zero=INT64,
@@ -44,6 +47,8 @@ long as the addresses that it saves.
 """
 PADDED_PER_NS = 8
 """Bytes of the copy per nanosecond."""
+WASTE = 32
+"""One in so many rows of the product, at most, may be multiplied twice so that tables are small."""
 ROW_COST, VECTOR_COST = 12, 8
 """Cost of the epilogue per row of sums and per vector, in vector multiplications."""
 
@@ -91,30 +96,52 @@ def folded(
     words = -(-depth // group)
     out_width = window.horizontal.output // joined
     in_width = out_width - 1 + -(-words * group // step)
-    input = _padded_rows(conv, source, step, in_width, words, tiling)
+    # The offsets of one output row serve all others if rows above and below the image are copied.
+    by_rows = _is_by_rows(window, out_width, tiling)
+    height, top, images, out_height = window.in_height, 0, window.batch, window.vertical.output
+    if by_rows:
+        height = (out_height - 1) * conv.stride_height + 1
+        height += (window.filter_height - 1) * conv.dilation_height
+        top, images, out_height = window.vertical.head, out_height, 1
+    input = _padded_rows(conv, source, step, in_width, height, top, words, tiling)
     steps = []
     if joined > 1 or parts > 1:
         more, filter = _folded_filter(conv, filter, joined, parts, tiling)
         steps += more
     view = View(
-        window.vertical.output,
+        out_height,
         out_width,
-        window.in_height,
+        height,
         in_width,
         window.filter_height,
         parts,
         conv.stride_height,
         dilation_height=conv.dilation_height,
         dilation_width=0,
-        pad_top=window.vertical.head,
+        pad_top=window.vertical.head - top,
     )
-    table, rows = view_rows(view, input, window.batch, tiling)
+    table, rows = view_rows(view, input, images, tiling)
+    if by_rows:
+        rows = rows._replace(image_bytes=conv.stride_height * in_width * input.row_bytes)
     filter = filter._replace(taps=rows.taps)
     return [
         *steps,
         *table,
         *multiplied_with(conv.product, filter, input, rows, depth, target, tiling),
     ]
+
+
+def _is_by_rows(window: Window, out_width: int, tiling: Tiling) -> bool:
+    """Whether each output row is multiplied as an image of its own: with the same micro-kernel, and
+    nearly as many tiles as the whole image has.
+    """
+    tile_rows = tiling.tile_rows(out_width)
+    tiles = -(-out_width // tile_rows)
+    return (
+        window.batch == 1
+        and tile_rows == tiling.tile_rows(window.vertical.output * out_width)
+        and (tiles * tile_rows - out_width) * WASTE <= out_width
+    )
 
 
 def _reach(conv: ConvolutionDescriptor, joined: int) -> tuple[int, int]:
@@ -143,10 +170,14 @@ def _padded_rows(
     source: Any,
     step: int,
     in_width: int,
+    height: int,
+    top: int,
     words: int,
     tiling: Tiling,
 ) -> Input:
-    """A copy of the image with rows of in_width * step elements; `words` of one are multiplied."""
+    """A copy of each image with `height` rows of in_width * step elements, of which `top` are above
+    the image; `words` of one are multiplied.
+    """
     window, product = conv.window, conv.product
     pitch = in_width * step
     values: dict[str, Any] = {"fill": 0, "flip": 0, "zero": 0}
@@ -165,7 +196,7 @@ def _padded_rows(
             outside = bytes([values["fill"]]) * (4 * words)
             flip, zero = dot_zero(product.input, tiling)
             rest = {"zero": zero, "flip": flip}
-    rows = window.batch * window.in_height
+    rows = window.batch * height
     length = rows * pitch * scale * size
     buffer = Buffer(length)
     parts = min(rows, tiles_of(length // PADDED_PER_NS))
@@ -177,6 +208,8 @@ def _padded_rows(
         output=buffer,
         parts=parts,
         rows=rows,
+        in_rows=window.batch * window.in_height,
+        top=top,
         row=window.in_width * window.in_depth * scale,
         pitch=pitch * scale,
         before=window.horizontal.head * window.in_depth * scale,
