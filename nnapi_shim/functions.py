@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING or sys.version_info >= (3, 14):  # where annotations are stored differently
     from functools import lru_cache as lru_cache
@@ -12,6 +12,14 @@ if TYPE_CHECKING or sys.version_info >= (3, 14):  # where annotations are stored
 else:
     from _functools import _lru_cache_wrapper
     from _functools import partial as partial
+
+    class CacheInfo(NamedTuple):
+        """How often a kept result was used, and what is kept."""
+
+        hits: int
+        misses: int
+        maxsize: int
+        currsize: int
 
     _TAKEN = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
 
@@ -27,7 +35,7 @@ else:
         return lambda wrapper: _wrapping(wrapper, wrapped)
 
     def lru_cache(maxsize: int) -> Callable[..., Any]:
-        """Keeps that many results of a function; `cache_info()` is a plain tuple."""
+        """Keeps that many results of a function."""
         return lambda function: _wrapping(
-            _lru_cache_wrapper(function, maxsize, False, lambda *numbers: numbers), function
+            _lru_cache_wrapper(function, maxsize, False, CacheInfo), function
         )
