@@ -74,7 +74,7 @@ def start(folder: Path) -> None:
         f"CPU time, python3 -I -S -c pass: {median(empty):.1f} ms",
         f"{median(ours):.1f} ms",
         median(ours) / median(empty),
-        8,
+        4,
         "x",
     )
     line("peak memory", f"{max(peaks):.1f} MB", max(peaks), 30, "MB")
