@@ -141,15 +141,12 @@ FAMILIES: dict[str, Family] = {
     "exact_products": Family(
         "exact_products",
         (
-            F("top -= BINADES", "top -= BINADES + 1", "exact_rows"),
+            F("max(top - BINADES, LAST)", "max(top - BINADES - 1, LAST)", "exact_rows"),
             F("-1 if most >= LARGE else 0", "0", "exact_rows"),
-            F("(top - 30 + BIAS_F64)", "(top - 29 + BIAS_F64)", "exact_rows"),
+            F("(BIAS + half - exponent)", "(BIAS + half - exponent + 1)", "exact_rows"),
+            F("- ROOM\n", "\n", "exact_rows"),
             F("np.int8(byte ^ ZERO)", "np.int8(byte ^ 127)", "exact_rows"),
-            F(
-                "if exponent + BIAS > 1 else 1",
-                "if exponent + BIAS > 1 else 1 << MANTISSA",
-                "exact_rows",
-            ),
+            F("if top > LAST else 1\n", "if top > LAST else 1 << MANTISSA - 1\n", "exact_rows"),
             F("total = low if total < low else total", "total = low", "exact_rows"),
             F("for byte in range(GROUP):", "for byte in range(GROUP - 1):"),
             F("x = a.rows + number * a.pitch, a.input + number", "x = a.rows, a.input + number"),

@@ -1,4 +1,4 @@
-"""Emitters of the exact product of float32 and 8-bit weights: see ../lowering/exact_products.py."""
+"""Emitters of the product of float32 and 8-bit weights: see ../lowering/exact_products.py."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,6 @@ from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
-    DOUBLE,
     FLOAT,
     HALFWORD,
     LONG,
@@ -22,16 +21,19 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.exact_products import (
     COLUMN_HEAD,
+    DIGITS,
     HEAD_BYTES,
     LEVEL_BYTES,
     MOST_WORDS,
     exact_columns,
 )
 
-LANES, HALF_LANES = TILING.lanes, TILING.lanes // 2
+LANES = TILING.lanes
 VECTORS = exact_columns(ISA.tier) // LANES
 GROUP = TILING.group
-"""The digits of X, and the elements of a word."""
+"""The elements of a word, and the digits that are stored of each X."""
+USED = DIGITS[GROUP]
+"""The digits that can be other than 0."""
 DIGIT = {4: BYTE, 2: HALFWORD}[GROUP]
 BALANCED = {4: 0x80808080 - (1 << 32), 2: 0x8000}[GROUP]
 """X + BALANCED has the digits of X, plus 128 each, or plus 2^15 the lower one of two."""
@@ -51,8 +53,7 @@ def magnitudes(builder: Any, row: Any, depth: Any) -> Any:
     kind = vector(WORD, LANES)
     most = builder.variable(kind, ir.Constant(kind, None))
     least = builder.variable(kind, constant(kind, -1))
-    blocks = builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
-    with builder.each(blocks, LANES) as first:
+    with builder.each(_blocks(builder, depth), LANES) as first:
         bits, _ = _block(builder, row, depth, first)
         for slot, name, value in (
             (most, "umax", bits),
@@ -96,34 +97,17 @@ def fill_level(
     """Append the words of a level to the lists at `numbers` and `digits`; returns how many.
 
     least, most: bits of the smallest and the largest magnitude. exponent: x = X * 2^-exponent. The
-    last field of the level becomes 128 * sum(X), where bytes have dot products.
+    last field of the level becomes -128 * sum(X), digit by digit, where bytes have dot products.
     """
-    floats, integers = vector(FLOAT, LANES), vector(WORD, LANES)
-    longs = vector(LONG, LANES)
-    count = builder.variable(LONG, long(0))
-    total = builder.variable(longs, ir.Constant(longs, None))
-    low, high = (builder.splat(builder.trunc(each, WORD), LANES) for each in (least, most))
+    count, start = builder.variable(LONG, long(0)), _start(builder)
     power = builder.splat(builder.sitofp(exponent, FLOAT), LANES)
-    zero = ir.Constant(floats, None)
-    blocks = builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
-    with builder.each(blocks, LANES) as first:
+    with builder.each(_blocks(builder, depth), LANES) as first:
         bits, x = _block(builder, row, depth, first)
-        inside = builder.and_(
-            builder.icmp_signed(">=", bits, low), builder.icmp_signed("<=", bits, high)
-        )
+        inside = _inside(builder, bits, least, most)
         mask = builder.bitcast(inside, ir.IntType(LANES))
         # Levels but the first have few elements.
         with builder.if_then(builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0))):
-            chosen = builder.select(inside, _scaled(builder, x, power), zero)
-            whole = builder.fptosi(chosen, integers)
-            if GROUP == 4:
-                wide = builder.sext(whole, longs)
-                builder.store(builder.add(builder.load(total), wide), total)
-            offset = constant(integers, BALANCED)
-            parts = builder.bitcast(
-                builder.xor(builder.add(whole, offset), offset), vector(DIGIT, GROUP * LANES)
-            )
-            words = builder.bitcast(builder.pick(parts, TRANSPOSED), integers)
+            words = _digits(builder, x, inside, power, start)
             for block in range(LANES // GROUP):
                 at = builder.load(count)
                 part = builder.pick(words, range(GROUP * block, GROUP * (block + 1)))
@@ -135,11 +119,76 @@ def fill_level(
                 some = builder.and_(mask, ir.Constant(mask.type, bits_of_word))
                 has = builder.icmp_unsigned("!=", some, ir.Constant(mask.type, 0))
                 builder.store(builder.add(at, builder.zext(has, LONG)), count)
-    name = f"llvm.vector.reduce.add.v{LANES}i64"
-    total_of_all = builder.call_by_name(name, LONG, builder.load(total))
-    correction = builder.sitofp(builder.mul(total_of_all, long(128)), DOUBLE)
-    builder.store_to(correction, builder.add(level, long(16)), 8)
+    _store_start(builder, start, level)
     return builder.load(count)
+
+
+@emits(types.int64(*[types.int64] * 8))
+def fill_whole_level(
+    builder: Any,
+    row: Any,
+    depth: Any,
+    least: Any,
+    most: Any,
+    exponent: Any,
+    numbers: Any,
+    digits: Any,
+    level: Any,
+) -> Any:
+    """As `fill_level`, with all words of the row: of four elements, few have none of the level."""
+    start = _start(builder)
+    power = builder.splat(builder.sitofp(exponent, FLOAT), LANES)
+    per_block = LANES // GROUP
+    kind = vector(LONG, per_block)
+    number = builder.variable(kind, ir.Constant(kind, [*range(per_block)]))
+    with builder.each(_blocks(builder, depth), LANES) as first:
+        bits, x = _block(builder, row, depth, first)
+        words = _digits(builder, x, _inside(builder, bits, least, most), power, start)
+        builder.store_to(words, builder.add(digits, builder.mul(first, long(4))), 4)
+        value = builder.load(number)
+        at = builder.mul(builder.udiv(first, long(GROUP)), long(8))
+        builder.store_to(value, builder.add(numbers, at), 8)
+        builder.store(builder.add(value, constant(kind, per_block)), number)
+    _store_start(builder, start, level)
+    return builder.udiv(builder.add(depth, long(GROUP - 1)), long(GROUP))
+
+
+def _blocks(builder: Any, depth: Any) -> Any:
+    return builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
+
+
+def _inside(builder: Any, bits: Any, least: Any, most: Any) -> Any:
+    """Which elements are in a level."""
+    low, high = (builder.splat(builder.trunc(each, WORD), LANES) for each in (least, most))
+    return builder.and_(builder.icmp_signed(">=", bits, low), builder.icmp_signed("<=", bits, high))
+
+
+def _digits(builder: Any, x: Any, inside: Any, power: Any, start: Any) -> Any:
+    """The digits of a block, word by word; what a level starts with is taken off `start`."""
+    integers = vector(WORD, LANES)
+    chosen = builder.select(inside, _scaled(builder, x, power), ir.Constant(x.type, None))
+    offset = constant(integers, BALANCED)
+    parts = builder.xor(builder.add(ISA.rounded(builder, chosen), offset), offset)
+    parts = builder.pick(builder.bitcast(parts, vector(DIGIT, GROUP * LANES)), TRANSPOSED)
+    if GROUP == 4:
+        middle = constant(parts.type, -128)  # 128, as an unsigned byte
+        builder.store(ISA.dot_quads(builder, builder.load(start), middle, parts), start)
+    return builder.bitcast(parts, integers)
+
+
+def _start(builder: Any) -> Any:
+    """Sums of digits, times 128, by digit and block of words: none yet."""
+    kind = vector(WORD, LANES)
+    return builder.variable(kind, ir.Constant(kind, None))
+
+
+def _store_start(builder: Any, start: Any, level: Any) -> None:
+    total = builder.load(start)
+    while total.type.count > GROUP:
+        half = total.type.count // 2
+        parts = [builder.pick(total, range(at, at + half)) for at in (0, half)]
+        total = builder.add(*parts)
+    builder.store_to(builder.neg(total), builder.add(level, long(16)), 8)
 
 
 def _scaled(builder: Any, x: Any, exponent: Any) -> Any:
@@ -194,63 +243,47 @@ def _write(
     high: Any,
 ) -> None:
     """The function for panels of so many vectors."""
-    integers, doubles = vector(WORD, LANES), vector(DOUBLE, HALF_LANES)
+    integers, floats = vector(WORD, LANES), vector(FLOAT, LANES)
     width = vectors * LANES
-    zero = ir.Constant(integers, None)
-    totals = [
-        [builder.variable(doubles, ir.Constant(doubles, None)) for _ in range(2)]
-        for _ in range(vectors)
-    ]
+    totals = [builder.variable(floats, ir.Constant(floats, None)) for _ in range(vectors)]
     numbers = builder.add(row, long(HEAD_BYTES))
     digits = builder.add(numbers, builder.mul(capacity, long(8)))
     weights = builder.add(panel, long(COLUMN_HEAD * width))
     first = builder.variable(LONG, long(0))
-    sums = [[builder.variable(integers) for _ in range(vectors)] for _ in range(GROUP)]
+    sums = [[builder.variable(integers) for _ in range(vectors)] for _ in range(USED)]
     with builder.each(builder.load_from(row, LONG, 8)) as number:
         level = builder.add(row, builder.add(long(64), builder.mul(number, long(LEVEL_BYTES))))
         begin, end = builder.load(first), builder.load_from(level, LONG, 8)
-        factor, correction = (
-            builder.splat(builder.load_from(builder.add(level, long(at)), DOUBLE, 8), HALF_LANES)
-            for at in (8, 16)
-        )
         most = MOST_WORDS[GROUP]
         parts = builder.udiv(builder.add(builder.sub(end, begin), long(most - 1)), long(most))
         with builder.each(parts, most) as done:
-            for each in sums:
-                for slot in each:
-                    builder.store(zero, slot)
+            for digit, slots in enumerate(sums):
+                # Where bytes have dot products, a level is one part.
+                at = builder.add(level, long(16 + 4 * digit))
+                start = builder.splat(builder.load_from(at, WORD, 4), LANES)
+                for slot in slots:
+                    builder.store(start, slot)
             rest = builder.sub(builder.sub(end, begin), done)
             is_last = builder.icmp_signed("<", rest, long(most))
             with builder.each(builder.select(is_last, rest, long(most))) as word:
                 at = builder.add(builder.add(begin, done), word)
                 _add_word(builder, sums, at, numbers, digits, weights)
-            for j, pair in enumerate(totals):
-                for half, slot in enumerate(pair):
-                    joined = _joined(builder, [slots[j] for slots in sums], half)
-                    if GROUP == 4:
-                        joined = builder.fsub(joined, correction)
-                    joined = builder.fmul(joined, factor)
-                    builder.store(builder.fadd(builder.load(slot), joined), slot)
+            factors = [
+                builder.splat(builder.load_from(builder.add(level, long(at)), FLOAT, 4), LANES)
+                for at in (8, 12)
+            ]
+            for j, slot in enumerate(totals):
+                joined = builder.fmul(_joined(builder, [slots[j] for slots in sums]), factors[0])
+                total = ISA.multiply_add(builder, joined, factors[1], builder.load(slot))
+                builder.store(total, slot)
         builder.store(end, first)
-    for j, pair in enumerate(totals):
-        halves = []
-        for half, slot in enumerate(pair):
-            offset = 4 * (j * LANES + half * HALF_LANES)
-            bias, scale = (
-                builder.fpext(
-                    builder.load_from(
-                        builder.add(panel, long(offset + head * width)),
-                        vector(FLOAT, HALF_LANES),
-                        4,
-                    ),
-                    doubles,
-                )
-                for head in (0, 4)
-            )
-            value = builder.fadd(builder.fmul(builder.load(slot), scale), bias)
-            halves.append(builder.fptrunc(value, vector(FLOAT, HALF_LANES)))
-        limits = (builder.splat(limit, LANES) for limit in (low, high))
-        value = builder.clamp(builder.join(halves), *limits)
+    for j, slot in enumerate(totals):
+        bias, scale = (
+            builder.load_from(builder.add(panel, long(4 * (j * LANES + head * width))), floats, 4)
+            for head in (0, 1)
+        )
+        value = ISA.multiply_add(builder, builder.load(slot), scale, bias)
+        value = builder.clamp(value, *(builder.splat(limit, LANES) for limit in (low, high)))
         rest = builder.trunc(builder.sub(columns, long(j * LANES)), WORD)
         address = builder.add(output, long(4 * LANES * j))
         builder.masked_store(value, address, builder.lanes_before(rest, LANES), 4)
@@ -284,14 +317,11 @@ def _add_word(
             builder.store(total, slot)
 
 
-def _joined(builder: Any, slots: Sequence[Any], half: int) -> Any:
-    """Sums of X from those of its digits, of half a vector of columns."""
-    lanes = range(half * HALF_LANES, (half + 1) * HALF_LANES)
-    *parts, joined = [
-        builder.sitofp(builder.pick(builder.load(slot), lanes), vector(DOUBLE, HALF_LANES))
-        for slot in slots
-    ]
-    radix = constant(joined.type, 2.0 ** (32 // GROUP))
+def _joined(builder: Any, slots: Sequence[Any]) -> Any:
+    """Sums of X from those of its digits, as float32."""
+    floats = vector(FLOAT, LANES)
+    *parts, joined = [builder.sitofp(builder.load(slot), floats) for slot in slots]
+    radix = constant(floats, 2.0 ** (32 // GROUP))
     for part in reversed(parts):
-        joined = builder.fadd(builder.fmul(joined, radix), part)
+        joined = ISA.multiply_add(builder, joined, radix, part)
     return joined

@@ -12,38 +12,41 @@ from nnapi_shim.drivers.cpu.codegen.exact_microkernel import (
     LANES,
     exact_row,
     fill_level,
+    fill_whole_level,
     magnitudes,
 )
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
-from nnapi_shim.drivers.cpu.codegen.numeric import f32, i64, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import f32, i32, i64, u8
 from nnapi_shim.drivers.cpu.lowering.exact_products import (
     BINADES,
     COLUMN_HEAD,
     HEAD_BYTES,
     LARGE,
+    LEVEL_BITS,
     LEVEL_BYTES,
     exact_columns,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BIAS, MANTISSA = 127, 23
-BIAS_F64, MANTISSA_F64 = 1023, 52
+BITS = LEVEL_BITS[GROUP]
+ROOM = {4: 0x10101, 2: 0}[GROUP]
+"""Three signed bytes end before 2^23 does: the largest significands are of the level above."""
+LAST = -127
+"""The last level is below 2^LAST, and has all that is left."""
 COLUMNS = exact_columns(ISA.tier)
 ZERO = np.uint8(128 if GROUP == 4 else 0)
 """A packed weight of 0."""
 read_f32 = READ["f32"]
+fill_first = fill_whole_level if GROUP == 4 else fill_level
 
 
 @helper
-def exponent_of(bits):
-    """The x of 2^x <= magnitude < 2^(x + 1), for its bits; subnormal numbers have the least x."""
-    return max(bits >> MANTISSA, 1) - BIAS
-
-
-@helper
-def least_bits(exponent):
-    """The bits of the smallest magnitude with an exponent; of subnormal numbers, 1."""
-    return max((exponent + BIAS) << MANTISSA, 1) if exponent + BIAS > 1 else 1
+def edge(exponent):
+    """The bits of the smallest magnitude that is above levels below 2^exponent."""
+    if exponent <= LAST:
+        return (1 << (MANTISSA - 1)) - ROOM // 2
+    return ((exponent + BIAS) << MANTISSA) - ROOM
 
 
 @helper
@@ -57,24 +60,26 @@ def prepare_row(row, target, depth, capacity):
         return
     numbers = target + HEAD_BYTES
     digits = numbers + capacity * 8
-    top, bottom = exponent_of(most) + 1, exponent_of(least)
-    words, count = 0, 0
-    while top > bottom:
+    top = ((most + ROOM) >> MANTISSA) - BIAS + 1 if most >= edge(LAST) else LAST
+    words, count, below = 0, 0, most + 1
+    while below > least:
+        bottom = max(top - BINADES, LAST) if top > LAST else top
+        first = edge(bottom) if top > LAST else 1
         level = target + 64 + count * LEVEL_BYTES
-        words += fill_level(
-            row,
-            depth,
-            least_bits(top - BINADES),
-            least_bits(top) - 1,
-            30 - top,
-            numbers + words * 8,
-            digits + words * 4 * GROUP,
-            level,
-        )
-        i64(level)[0] = words
-        i64(level)[1] = (top - 30 + BIAS_F64) << MANTISSA_F64
-        count += 1
-        top -= BINADES
+        exponent = BITS - top
+        lists = numbers + words * 8, digits + words * 4 * GROUP
+        if below > most:
+            found = fill_first(row, depth, first, below - 1, exponent, *lists, level)
+        else:
+            found = fill_level(row, depth, first, below - 1, exponent, *lists, level)
+        if found:
+            words += found
+            i64(level)[0] = words
+            half = exponent >> 1
+            i32(level)[2] = (BIAS - half) << MANTISSA
+            i32(level)[3] = (BIAS + half - exponent) << MANTISSA
+            count += 1
+        top, below = bottom, first
     levels[0] = count
 
 

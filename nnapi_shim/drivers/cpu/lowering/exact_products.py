@@ -1,18 +1,21 @@
 """Products of a few float32 rows and 8-bit weights as sums of integers, which are exact.
 
 A row is a sum of parts, its levels. A level has the elements whose magnitudes are within BINADES
-binades, as whole multiples X of 2^exponent below 2^30. Elements of float32 have 24 bits, so X is
-exact. X is written in signed digits. Where bytes have dot products, these are four bytes, and
-VPDPBUSD multiplies them by the weights as unsigned bytes, weight + 128:
+binades, as multiples X of 2^exponent below 2^LEVEL_BITS. X is written in signed digits. Where bytes
+have dot products, these are three bytes, and VPDPBUSD multiplies them by the weights as unsigned
+bytes, weight + 128:
 
     sum(x * weight) = sum over levels of 2^exponent * (sum(X * (weight + 128)) - 128 * sum(X))
 
-Elsewhere they are two int16, and VPMADDWD multiplies them by the weights as they are, widened.
+X is rounded there: by 2^-17 of an element at most, which sums of 128 terms in float32 may lose as
+well, and by 2^-23 of the largest element of the row. Elsewhere the digits are two int16, VPMADDWD
+multiplies them by the weights as they are, widened, and X is x with all its 24 bits.
 
-All sums are integers without rounding; they are joined, scaled and added to the bias in float64,
-and rounded once. Most rows have one or two levels; a level lists only the words, of as many
-elements as there are digits, that it has any of. For 64 weights, that is four instructions with
-VPDPBUSD and 20 of half the width without, where widening to float32 takes 16 or 32.
+The sums of a digit are integers without rounding; they are joined, scaled and added to the bias in
+float32. Most rows have one or two levels. A level lists only the words, of as many elements as
+there are digits in 32 bits, that it has any of; the first one lists all words where bytes have dot
+products. For 64 weights, that is three instructions with VPDPBUSD and 20 of half the width without,
+where widening to float32 takes 16 or 32.
 
 A row with an element of at least 2^60, infinity or a NaN is summed in float32, so that sums that
 overflow do so as those of other kernels; so are products of weights with a scale above 2^30.
@@ -32,12 +35,17 @@ from nnapi_shim.hints import Any
 BINADES = 7
 LEVELS = 40
 """Levels of a row, at most: float32 has 277 binades."""
-LEVEL_BYTES = 24
-"""{int64 end of its words, float64 2^exponent, float64 128 * sum(X)}."""
+LEVEL_BITS = {4: 23, 2: 30}
+"""Bits of X, by the elements of a word."""
+DIGITS = {4: 3, 2: 2}
+"""Digits of X that may be other than 0, likewise."""
+LEVEL_BYTES = 32
+"""{int64 end of its words, two float32 whose product is 2^exponent, int32 -128 * sum(X)}: the last
+is by digit, and 0 without dot products."""
 HEAD_BYTES = 64 + LEVELS * LEVEL_BYTES
 """At the start of a row: the number of levels, or -1 for a row that is no sum of levels; then the
 levels. Behind it are the numbers of `capacity` words, 8 bytes each, and for each of them its
-digits: of all its elements the lowest, then the next."""
+digits: of all its elements the lowest, then the next, up to 32 bits of each element."""
 SPARE = 4
 """Words that are written behind the last one."""
 MOST_WORDS = {4: MAX_DEPTH // 4, 2: 128}
@@ -75,8 +83,10 @@ def exact_columns(tier: Tier) -> int:
 
 
 def capacity_of(depth: int, geometry: Tiling) -> int:
-    """Words that a row has room for: each may be in as many levels as it has elements."""
-    return round_up(depth, geometry.group) + SPARE
+    """Words that a row has room for: each may be in as many levels as it has elements, and in the
+    first.
+    """
+    return round_up(depth, geometry.group) + -(-depth // geometry.group) + SPARE
 
 
 def digit_bytes(depth: int, geometry: Tiling) -> int:
