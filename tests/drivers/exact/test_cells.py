@@ -91,12 +91,23 @@ def test_16bit_lstm(reach):
         check_16(rng, *sizes, (weight, rng.choice([0, 255, rng.randint(0, 255)])))
 
 
+SIZES = ((33, 40), (64, 64), (70, 31), (100, 5), (5, 100))
+"""Numbers of inputs and of units: whole vectors, with and without a rest."""
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_16bit_lstm_of_whole_vectors(sizes):
+    rng = random.Random(1)
+    for _ in range(3):
+        check_16(rng, 2, *sizes, (2.0**-10, rng.choice([0, 255, rng.randint(0, 255)])))
+
+
 def test_16bit_lstm_sums_beyond_32_bits():
     """128 * 255 * 70,000 is more than 2^31."""
     rng = random.Random(1)
-    for zero in (0, 255):
+    for zero, outputs in ((0, 1), (255, 5)):
         for weight in (2.0**-8, 2.0**-22):
-            check_16(rng, 1, 70_000, 1, (weight, zero))
+            check_16(rng, 1, 70_000, outputs, (weight, zero))
 
 
 GATES = ("input", "forget", "cell", "output")
@@ -188,6 +199,14 @@ def test_lstm(reach, parts):
             units = outputs  # the reference walks them by the size of the output
         cell = random_cell(rng, size, outputs, units, reach, parts)
         check_8(rng, cell, batches, size, outputs, units)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_lstm_of_whole_vectors(sizes):
+    rng = random.Random(2)
+    for parts, units in (((), sizes[1]), (("projection",), 64), (("projection",), 45)):
+        cell = random_cell(rng, *sizes, units, "inside 16 bits", parts)
+        check_8(rng, cell, 2, *sizes, units)
 
 
 def test_lstm_sums_beyond_32_bits():

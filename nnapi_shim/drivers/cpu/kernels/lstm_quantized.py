@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, late_after
+from nnapi_shim.drivers.cpu.codegen.byte_dots import ROWS, dots_s8, dots_u8
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     ONE,
     inverse_root,
@@ -21,8 +22,13 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     wrapped_32,
 )
 from nnapi_shim.drivers.cpu.codegen.gates import CELL, FORGET, INPUT, OUTPUT, of_gate
-from nnapi_shim.drivers.cpu.codegen.numeric import add32, i8, i16, i32, i64, multiply32, u8
-from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CELL_8, CELL_16
+from nnapi_shim.drivers.cpu.codegen.numeric import i8, i16, i32, i64, u8
+from nnapi_shim.drivers.cpu.lowering.lstm_quantized import (
+    ACTIVATION_TABLE,
+    CELL_8,
+    CELL_16,
+    PADDING,
+)
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 MIDDLE = 1 << 15
@@ -49,28 +55,43 @@ activation_table("logistic_table", logistic_16, ONE)
 activation_table("tanh_table", tanh_16, 0)
 
 
-def _dot(pointer: Any) -> Any:
-    """The sum of products of int16[count] and 8-bit weights[count]."""
-
-    @helper
-    def dot(x, weights, count):
-        left, right, total = i16(x), pointer(weights), np.int32(0)
-        for k in range(count):
-            total = add32(total, multiply32(left[k], right[k]))
-        return np.int64(total)
-
-    return dot
+@helper
+def padded(count):
+    """Numbers of int16 that dot products of `count` read."""
+    return (count + PADDING - 1) // PADDING * PADDING
 
 
-dot_u8, dot_s8 = _dot(u8), _dot(i8)
+@helper
+def clear_padding(x, count):
+    """x: int16[padded(count)], of which `count` are there."""
+    numbers = i16(x)
+    for k in range(count, padded(count)):
+        numbers[k] = 0
 
 
 @helper
 def widen_s8(x, y, count, zero):
-    """y: int16[count] = x: int8[count] - zero."""
+    """y: int16[count] = x: int8[count] - zero; zeros behind them."""
     source, target = i8(x), i16(y)
     for k in range(count):
         target[k] = source[k] - zero
+    clear_padding(y, count)
+
+
+@helper
+def widen_u8(x, y, count):
+    """y: int16[count] = x: uint8[count] - 128. Returns their sum."""
+    source, target, total = u8(x), i16(y), 0
+    for k in range(count):
+        target[k] = np.int16(source[k]) - 128
+        total += target[k]
+    return total
+
+
+@helper
+def rows_of(count):
+    """Rows of so many products after which a kernel looks at the clock."""
+    return max(LONG // count // ROWS, 1) * ROWS
 
 
 @helper
@@ -101,36 +122,40 @@ def bias_of(a, gate):
 def lstm_q16(a, tile, deadline):
     """input, prev_output: uint8; states: int16 with 11 fractional bits, gates with 12.
 
-    scratch: int16 [input_size + outputs] activations, and [4, outputs] gates of each tile. The row
-    [input | output] is multiplied with [recurrent weights | input weights].
+    The row [input | output] is multiplied with [recurrent weights | input weights]. scratch: int16
+    [outputs] and [input_size], the two parts of that row, each padded; [4, outputs] gates; int32
+    [2, outputs] sums.
     """
     inputs, outputs = a.input_size, a.outputs
     count = inputs + outputs
-    activations = a.scratch + tile * (count + 4 * outputs) * 2
-    gates = i16(activations + 2 * count)
-    x, h, v = u8(a.input + tile * inputs), u8(a.prev_output + tile * outputs), i16(activations)
-    total = 0
-    for k in range(inputs):
-        v[k] = np.int16(x[k]) - 128
-        total += v[k]
-    for k in range(outputs):
-        v[inputs + k] = np.int16(h[k]) - 128
-        total += v[inputs + k]
+    parts = padded(outputs) + padded(inputs)
+    front = a.scratch + tile * (parts + 8 * outputs) * 2
+    back = front + 2 * padded(outputs)
+    gates, sums = i16(front + 2 * parts), front + 2 * (parts + 4 * outputs)
+    x, h, both = a.input + tile * inputs, a.prev_output + tile * outputs, min(inputs, outputs)
+    total = widen_u8(x, front, both) + widen_u8(h, front + 2 * both, outputs - both)
+    total += widen_u8(x + both, back, inputs - both)
+    total += widen_u8(h + outputs - both, back + 2 * (inputs - both), both)
+    clear_padding(front, outputs)
+    clear_padding(back, inputs)
     correction = a.weights_zero * total
     stretch = outputs
     if outputs * count >= LONG:
-        stretch = max(LONG // count, 1)
+        stretch = rows_of(count)
+    of_front, of_back = i32(sums), i32(sums + 4 * outputs)
     for gate in range(4):
         bias, table = i32(bias_of(a, gate)), i16(a.tanh if gate == CELL else a.logistic)
         recurrent, direct = recurrent_to(a, gate), input_to(a, gate)
         for start in range(0, outputs, stretch):
             if start > 0 and late(deadline):
                 return DEADLINE
-            for u in range(start, min(start + stretch, outputs)):
-                products = dot_u8(activations, recurrent + u * outputs, outputs)
-                products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
-                value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
-                gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
+            end = min(start + stretch, outputs)
+            dots_u8(front, recurrent, outputs, start, end, outputs, sums)
+            dots_u8(back, direct, inputs, start, end, outputs, sums + 4 * outputs)
+        for u in range(outputs):
+            products = np.int64(of_front[u]) + np.int64(of_back[u])
+            value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
+            gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
     tanh = i16(a.tanh)
     before, after = i16(a.prev_cell_state), i16(a.cell_state_out)
     y, first = u8(a.output + tile * outputs), tile * outputs
@@ -183,32 +208,38 @@ def update_cell_q8(a, gates, before, after, has_input_gate):
 
 
 @helper
-def project_q8(a, result, y, deadline):
+def project_q8(a, result, y, sums, stretch, deadline):
     """y: int8[outputs] = the projection of result: int16[units]. False after the deadline."""
-    units, numbers, bias, work = a.units, i16(result), i32(a.projection_bias), 0
+    units, numbers, bias = a.units, i16(result), i32(a.projection_bias)
     for u in range(units):
         numbers[u] += a.hidden_zero
-    for n in range(a.outputs):
-        is_late, work = late_after(work + units, deadline)
-        if is_late:
+    for start in range(0, a.outputs, stretch):
+        if start > 0 and late(deadline):
             return False
-        products = dot_s8(result, a.projection + n * units, units) + bias[n]
-        value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
+        end = min(start + stretch, a.outputs)
+        dots_s8(result, a.projection, units, start, end, a.outputs, sums)
+    products = i32(sums)
+    for n in range(a.outputs):
+        total = wrapped_32(np.int64(products[n]) + bias[n])
+        value = scaled(total, a.projection_mantissa, a.projection_exponent)
         y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
     return True
 
 
 @helper
-def add_products_q8(a, values, keeps, numbers, count, weights, scale, stretch, deadline):
+def add_products_q8(a, values, keeps, numbers, count, weights, scale, sums, stretch, deadline):
     """values: int16[units] = those times keeps (0 or 1) plus the scaled products of int16[count] at
     `numbers` and weights: int8[units, count]. False after the deadline.
     """
     for start in range(0, a.units, stretch):
         if start > 0 and late(deadline):
             return False
-        for u in range(start, min(start + stretch, a.units)):
-            value = scaled(dot_s8(numbers, weights + u * count, count), scale[0], scale[1])
-            values[u] = saturated(np.int64(values[u]) * keeps + value, 16)
+        end = min(start + stretch, a.units)
+        dots_s8(numbers, weights, count, start, end, a.units, sums)
+    products = i32(sums)
+    for u in range(a.units):
+        value = scaled(np.int64(products[u]), scale[0], scale[1])
+        values[u] = saturated(np.int64(values[u]) * keeps + value, 16)
     return True
 
 
@@ -235,13 +266,15 @@ def finish_gate_q8(a, gate, values, scales, state):
 def lstm_q8(a, tile, deadline):
     """input, outputs: int8; cell state: int16, any power of 2.
 
-    scratch: int16 [input_size] input, [outputs] output state, [units] result, [4, units] gates.
+    scratch: int16 [input_size] input, [outputs] output state, [units] result, each padded;
+    [4, units] gates; int32 [units] or [outputs] sums.
     """
     inputs, units, outputs = a.input_size, a.units, a.outputs
-    x = a.scratch + tile * (inputs + outputs + 5 * units) * 2
-    h = x + 2 * inputs
-    result = i16(h + 2 * outputs)
-    gates = h + 2 * outputs + 2 * units
+    numbers = padded(inputs) + padded(outputs) + padded(units) + 4 * units
+    x = a.scratch + tile * (numbers + 2 * max(units, outputs)) * 2
+    h = x + 2 * padded(inputs)
+    results = h + 2 * padded(outputs)
+    result, gates, sums = i16(results), results + 2 * padded(units), x + 2 * numbers
     before, after = a.prev_cell_state + tile * units * 2, i16(a.cell_state_out + tile * units * 2)
     out = i16(gates + 6 * units)
     widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
@@ -249,16 +282,16 @@ def lstm_q8(a, tile, deadline):
     first_gate = INPUT if a.input_to_input != 0 else FORGET
     stretch = units
     if units * (inputs + outputs) >= LONG:
-        stretch = max(LONG // (inputs + outputs), 1)
+        stretch = rows_of(inputs + outputs)
     for gate in range(first_gate, 4):
         if gate == OUTPUT:
             update_cell_q8(a, gates, before, after, first_gate == INPUT)
         values, scales = i16(gates + 2 * gate * units), i64(a.gates + gate * 72)
         weights, scale = input_to(a, gate), (scales[0], scales[1])
-        if not add_products_q8(a, values, 0, x, inputs, weights, scale, stretch, deadline):
+        if not add_products_q8(a, values, 0, x, inputs, weights, scale, sums, stretch, deadline):
             return DEADLINE
         weights, scale = recurrent_to(a, gate), (scales[2], scales[3])
-        if not add_products_q8(a, values, 1, h, outputs, weights, scale, stretch, deadline):
+        if not add_products_q8(a, values, 1, h, outputs, weights, scale, sums, stretch, deadline):
             return DEADLINE
         finish_gate_q8(a, gate, values, scales, after if gate == OUTPUT else i16(before))
     tanh = i16(a.state_tanh)
@@ -270,8 +303,10 @@ def lstm_q8(a, tile, deadline):
     if a.projection == 0:
         for n in range(outputs):
             y[n] = result[n]
-    elif not project_q8(a, h + 2 * outputs, y, deadline):
-        return DEADLINE
+    else:
+        clear_padding(results, units)
+        if not project_q8(a, results, y, sums, rows_of(units), deadline):
+            return DEADLINE
     copy = i8(a.output_state_out + tile * outputs)
     for n in range(outputs):
         copy[n] = y[n]

@@ -3,6 +3,7 @@
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
+from nnapi_shim.drivers.cpu.lowering.tiling import round_up
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
@@ -17,6 +18,9 @@ ACTIVATION_TABLE = record(output=ADDRESS, integer_bits=INT64)
 def _of_gates(*kinds: str) -> dict[str, str]:
     return {f"{kind}_{gate}": ADDRESS for kind in kinds for gate in GATES}
 
+
+PADDING = 32
+"""Activations are followed by zeros up to a multiple of so many: whole vectors on all tiers."""
 
 CELL = {
     "input": ADDRESS,
@@ -73,7 +77,9 @@ def lower_quantized_16bit_lstm(op: BoundOperation) -> list[Step]:
     steps, tables = _tables(3)
     batches, sizes = _sizes(op, cell)
     mantissa, exponent = decomposed(4096 * op.input_gate_bias.scale)
-    activations = sizes["input_size"] + sizes["outputs"]
+    numbers = (
+        sum([round_up(size, PADDING) for size in sizes.values()]) + 2 * len(GATES) * cell.outputs
+    )
     step = Step(
         CELL_16,
         "lstm_q16",
@@ -86,7 +92,7 @@ def lower_quantized_16bit_lstm(op: BoundOperation) -> list[Step]:
         **_gates("input_to", cell.input_weights),
         **_gates("recurrent_to", cell.recurrent_weights),
         **_gates("bias", cell.biases),
-        scratch=Buffer(2 * batches * (activations + len(GATES) * sizes["outputs"])),
+        scratch=Buffer(2 * batches * numbers),
         weights_zero=op.input_to_input_weights.zero_point,
         mantissa=mantissa,
         exponent=exponent,
@@ -110,7 +116,8 @@ def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
         projection = decomposed(effective(scale, op.hidden_state_scale, divisor=target))
         clip = _steps(op.projection_clip, scale, 127)
     cell_clip = _steps(op.cell_clip, op.prev_cell_state.scale, 2**15 - 1)
-    numbers = sizes["input_size"] + sizes["outputs"] + (1 + len(GATES)) * cell.units
+    numbers = sum([round_up(size, PADDING) for size in (*sizes.values(), cell.units)])
+    numbers += len(GATES) * cell.units + 2 * max(cell.units, cell.outputs)
     step = Step(
         CELL_8,
         "lstm_q8",
