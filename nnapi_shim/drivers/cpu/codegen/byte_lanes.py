@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.byte_rows import array_on_stack
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, DOUBLE, HALFWORD, WORD, constant, vector
 from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.codegen.vector import long as long_word

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
+from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, DOUBLE, WORD, constant, vector
 from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.codegen.vector import long as long_word
@@ -212,17 +212,6 @@ def sum_of_bytes(x, length, is_signed):
         else:
             total += _sum_of_unsigned(x + first, count)
     return total
-
-
-def array_on_stack(element: Any, count: int) -> Any:
-    """A function of kernels that gives the address of an array of its own, without contents."""
-    kind = ir.ArrayType(element, count)
-
-    @emits(types.int64())
-    def array(builder: Any) -> Any:
-        return builder.ptrtoint(builder.variable(kind), LONG_WORD)
-
-    return array
 
 
 GROUP = 128

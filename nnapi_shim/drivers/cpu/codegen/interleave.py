@@ -13,7 +13,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
@@ -25,6 +24,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     requantize,
     to_bytes,
 )
+from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
@@ -68,12 +68,8 @@ take twice the registers, as LLVM loads all of a tap first.
 """
 
 
-@emits(types.int64())
-def interleave_buffer(builder: Any) -> Any:
-    """Address of INTERLEAVED_WORDS words on the stack, the same at every call in a kernel."""
-    block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
-    block.align = 64
-    return builder.ptrtoint(block, LONG)
+interleave_buffer = array_on_stack(WORD, INTERLEAVED_WORDS, align=64)
+"""Memory of interleaved words."""
 
 
 def _unpack(builder: Any, a: Any, b: Any, half: int) -> Any:

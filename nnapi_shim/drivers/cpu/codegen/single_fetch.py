@@ -8,10 +8,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, LONG, POINTER, VOID, WORD
+from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, FLOAT, POINTER, VOID, WORD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
@@ -50,11 +50,8 @@ BLOCK = 512
 """Words of a private block."""
 
 
-@emits(types.int64())
-def private_block(builder: Any) -> Any:
-    """Address of memory for BLOCK words on the stack, the same at every call in a kernel."""
-    block = cgutils.alloca_once(builder, ir.ArrayType(WORD, BLOCK))
-    return builder.ptrtoint(block, LONG)
+private_block = array_on_stack(WORD, BLOCK)
+"""Memory of such a block."""
 
 
 @emits(types.void(types.int64, types.int64, types.int64))
