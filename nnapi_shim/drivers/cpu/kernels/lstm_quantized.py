@@ -155,7 +155,9 @@ def lstm_q16(a, tile, deadline):
         for u in range(outputs):
             products = np.int64(of_front[u]) + np.int64(of_back[u])
             value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
-            gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
+            gates[gate * outputs + u] = saturated(value, 16)
+        for u in range(gate * outputs, (gate + 1) * outputs):  # apart: the loop above has vectors
+            gates[u] = table[gates[u] + MIDDLE]
     tanh = i16(a.tanh)
     before, after = i16(a.prev_cell_state), i16(a.cell_state_out)
     y, first = u8(a.output + tile * outputs), tile * outputs
