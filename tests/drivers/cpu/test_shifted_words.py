@@ -39,12 +39,15 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Shifted | None]]:
     yield results
 
 
-@pytest.fixture
-def only_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other form of bytes, and no limit for the number of words."""
+@pytest.fixture(params=[1, 2], ids=["one form", "two forms"])
+def only_words(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Nothing but words, as many as are needed in one form of the input, or in two."""
     monkeypatch.setattr(shifted_words, "WORTH", {4: 8, 8: 8})
+    limit = 1 << 20 if request.param == 1 else -(1 << 20)
+    monkeypatch.setattr(shifted_words, "words_worth_a_copy", lambda depth: limit)
     for module in (convolution, matmul):
         monkeypatch.setattr(module, "further_terms", lambda *arguments: None)
+    return int(request.param)
 
 
 def convolved(
@@ -102,6 +105,8 @@ def trained(rng: Any, shape: tuple[int, ...]) -> Array:
 def test_random_convolutions(plans: list[Shifted | None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifted_words, "WORTH", {4: 1.25, 8: 1.25})
     rng = np.random.default_rng(1)
+    worth = [0, 1 << 20]  # two forms of the input row, or one
+    monkeypatch.setattr(shifted_words, "words_worth_a_copy", lambda depth: rng.choice(worth))
     for number in range(60):
         size = int(rng.integers(1, 4))
         depth = int(rng.integers(4, 40)) if size > 1 else int(rng.integers(24, 140))
@@ -116,13 +121,13 @@ def test_random_convolutions(plans: list[Shifted | None], monkeypatch: pytest.Mo
         }
         model = convolved(weights, image, input, zero, filter, **options)
         assert_equal(model, image, input, rng, f"{number}: {weights.shape} {image} {options}")
-    acted = [plan for plan in plans if plan is not None]
-    assert len(acted) >= 15
+    forms = [plan.forms for plan in plans if plan is not None]
+    assert forms.count(1) >= 6 and forms.count(2) >= 6
     assert None in plans
 
 
 @pytest.mark.parametrize("filter", [U8, S8])
-def test_extreme_weights(filter: str, only_words: None, plans: list[Shifted | None]) -> None:
+def test_extreme_weights(filter: str, only_words: int, plans: list[Shifted | None]) -> None:
     """Pairs of any weights at the ends of int8, wherever in the row they are."""
     rng = np.random.default_rng(2)
     for number in range(40):
@@ -140,7 +145,7 @@ def test_extreme_weights(filter: str, only_words: None, plans: list[Shifted | No
 
 
 @pytest.mark.parametrize("depth", [*range(4, 12), 16, 17, 18, 19, 33])
-def test_every_pair_of_weights(depth: int, only_words: None, plans: list[Shifted | None]) -> None:
+def test_every_pair_of_weights(depth: int, only_words: int, plans: list[Shifted | None]) -> None:
     """One pair of each column is large, at each place of the row."""
     ends = [-128, -127, -64, 1, 65, 127]
     pairs = [(a, b) for a in ends for b in ends]
@@ -154,22 +159,27 @@ def test_every_pair_of_weights(depth: int, only_words: None, plans: list[Shifted
     for plan in plans:
         assert plan is not None
         offsets = offsets_of(plan, len(pairs))
-        assert min(offsets) >= 0 and max(offsets) + 4 <= depth
+        assert min(offsets) >= 0
+        assert max(offset % depth for offset in offsets) + 4 <= depth
+        assert {offset // depth for offset in offsets} <= set(range(only_words))
 
 
-@pytest.mark.parametrize(("large", "words"), [([], 16), ([21, 22], 16), ([20, 21], 17)])
+@pytest.mark.parametrize(
+    ("large", "words"), [([], (16, 16)), ([21, 22], (16, 16)), ([20, 21], (17, 16))]
+)
 def test_words_cover_four_weights_where_pairs_fit(
-    large: list[int], words: int, only_words: None, plans: list[Shifted | None]
+    large: list[int], words: tuple[int, int], only_words: int, plans: list[Shifted | None]
 ) -> None:
     weights = np.ones((16, 1, 1, 64), int)
     weights[3, 0, 0, large] = 100
     convolved(weights, (1, 6, 6, 64), S8, 0, padding="SAME").compile("nnapi-cpu")
-    assert plans[0] is not None and plans[0].words == words
+    assert plans[0] is not None
+    assert (plans[0].words, plans[0].forms) == (words[only_words - 1], only_words)
 
 
 @pytest.mark.parametrize(("batch", "units", "depth"), [(12, 24, 160), (18, 9, 133), (1, 16, 64)])
 def test_fully_connected(
-    batch: int, units: int, depth: int, only_words: None, plans: list[Shifted | None]
+    batch: int, units: int, depth: int, only_words: int, plans: list[Shifted | None]
 ) -> None:
     rng = np.random.default_rng(batch)
     weights = trained(rng, (units, depth)).astype(np.int8)
@@ -184,7 +194,7 @@ def test_fully_connected(
 
 
 @pytest.mark.parametrize("columns", [64, 43])
-def test_with_an_addition(columns: int, only_words: None, plans: list[Shifted | None]) -> None:
+def test_with_an_addition(columns: int, only_words: int, plans: list[Shifted | None]) -> None:
     rng = np.random.default_rng(columns)
     weights = trained(rng, (columns, 1, 1, columns)).astype(np.int8)
     image = 1, 7, 9, columns
@@ -201,7 +211,7 @@ def test_with_an_addition(columns: int, only_words: None, plans: list[Shifted | 
 
 
 def test_filters_of_many_large_pairs_are_left(plans: list[Shifted | None]) -> None:
-    weights = np.full((16, 1, 1, 64), 100)
+    weights = np.random.default_rng(4).choice([-100, 100], (16, 1, 1, 64))
     convolved(weights, (1, 6, 6, 64), S8, 0, padding="SAME").compile("nnapi-cpu")
     assert plans == [None]
 

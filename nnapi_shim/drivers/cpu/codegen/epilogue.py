@@ -30,7 +30,16 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     requantize_row,
     to_bytes,
 )
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT, LONG, WORD, Builder, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BIT,
+    BYTE,
+    FLOAT,
+    LONG,
+    WORD,
+    Builder,
+    long,
+    vector,
+)
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
@@ -198,66 +207,152 @@ class Epilogue(PartialVectors):
 
     def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
         """The same from int32 sums to bytes."""
-        self._store_bytes(self._corrected(totals))
+        totals = self._corrected(totals)
+        if HAS_ROUNDING_PRODUCTS:
+            self._store_rounded(totals)
+        else:
+            self._store_bytes(totals)
 
-    def _store_bytes(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Requantize and store as many rows at a time as fill a vector of bytes.
-
-        Where a lane needs exact recomputation, all rows are checked again at the end. Until then
-        their sums stay in registers if there are enough, else they are spilled at once.
-        """
-        builder, lanes = self.builder, self.lanes
-        width = self.vectors * lanes
-        spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        spilled = builder.ptrtoint(builder.variable(spilled_type), LONG)
-
-        def spill(m: int) -> None:
-            for j, total in enumerate(totals[m]):
-                address = long(4 * (m * width + j * lanes))
-                builder.store_to(total, builder.add(spilled, address), 4)
-
+    def _store_rounded(self, totals: Sequence[Sequence[Any]]) -> None:
+        """Requantize with instructions that round as the reference, and store."""
+        builder = self.builder
         constants = self._constants()
         totals = high_products(builder, totals, constants.columns)
-        all_addends = None
-        if self.adds and HAS_ROUNDING_PRODUCTS:
-            all_addends = self._all_addends(constants)
-        keeps_registers = HAS_ROUNDING_PRODUCTS or (
+        addends = self._all_addends(constants) if self.adds else None
+        values: list[Any] = []
+        for rows in self._together():
+            own = [addends[m] for m in rows] if addends else None
+            some, _ = self._as_bytes([totals[m] for m in rows], constants, own)
+            values += some
+        with builder.if_else(self._is_whole()) as (then, otherwise):
+            with then:
+                self._store_whole(values)
+            with otherwise:
+                for m, value in enumerate(values):
+                    self._store_row(value, self._row_number(m))
+
+    def _store_bytes(self, totals: Sequence[Sequence[Any]]) -> None:
+        """Requantize and store a whole tile as many rows at a time as fill a vector of bytes; row
+        by row if a row or a column is not valid, or a lane needs exact recomputation.
+
+        The sums of a whole tile stay in registers if there are enough of them.
+        """
+        builder, lanes = self.builder, self.lanes
+        spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
+        spilled = builder.ptrtoint(builder.variable(spilled_type), LONG)
+        by_rows = builder.variable(BIT, BIT(1))
+
+        def spill() -> None:
+            for at, total in enumerate(total for row in totals for total in row):
+                builder.store_to(total, builder.add(spilled, long(4 * lanes * at)), 4)
+
+        keeps_registers = (
             not self.adds and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         )
-        confidence, values = None, list[Any]()
-        together = max(1, BYTE_VECTORS // self.vectors)
-        for first in range(0, self.rows, together):
-            rows = range(first, min(first + together, self.rows))
-            steps = []
-            for m in rows:
-                if not keeps_registers:
-                    spill(m)
-                addends = all_addends[m] if all_addends else None
-                row_steps, row_confidence = self._requantize_row(m, totals[m], constants, addends)
-                confidence = minimum_confidence(builder, confidence, row_confidence)
-                steps += row_steps
-            value = to_bytes(builder, steps, constants.last)
-            for m in rows:
-                part = range((m - first) * width, (m - first + 1) * width)
-                values.append(value if len(rows) == 1 else builder.pick(value, part))
-        self._store_rows(values)
-        if confidence is None:
-            return
-        with builder.if_then(needs_exact(builder, confidence), likely=False):
+        if not keeps_registers:
+            spill()
+        with builder.if_then(self._is_whole(), likely=True):
+            confidence = self._store_added(spilled) if self.adds else self._store_all(totals)
+            builder.store(needs_exact(builder, confidence), by_rows)
+        with builder.if_then(builder.load(by_rows), likely=False):
             if keeps_registers:
-                for m in range(self.rows):
-                    spill(m)
-            self._recompute_exact(spilled)
+                spill()
+            self._store_by_rows(spilled)
 
-    def _recompute_exact(self, spilled: Any) -> None:
-        """Recompute and store the rows that need it, from sums in memory."""
+    def _together(self) -> list[range]:
+        """The rows in groups that fill a vector of bytes; the last one may have fewer."""
+        together = max(1, BYTE_VECTORS // self.vectors)
+        return [
+            range(first, min(first + together, self.rows))
+            for first in range(0, self.rows, together)
+        ]
+
+    def _as_bytes(
+        self, rows: Sequence[Sequence[Any]], constants: _Constants, addends: Any
+    ) -> tuple[list[Any], Any]:
+        """Rows of sums that fill a vector of bytes: the bytes of each row, and the confidence.
+        addends: of each row, if there are any.
+        """
+        builder = self.builder
+        steps, confidence = list[Any](), None
+        for number, sums in enumerate(rows):
+            own = addends[number] if addends else None
+            row_steps, row_confidence = self._requantize_row(sums, constants, own)
+            confidence = minimum_confidence(builder, confidence, row_confidence)
+            steps += row_steps
+        value = to_bytes(builder, steps, constants.last)
+        if len(rows) == 1:
+            return [value], confidence
+        width = self.vectors * self.lanes
+        firsts = range(0, width * len(rows), width)
+        parts = [builder.pick(value, range(first, first + width)) for first in firsts]
+        return parts, confidence
+
+    def _store_all(self, totals: Sequence[Sequence[Any]]) -> Any:
+        """Store a whole tile from registers; its confidence."""
+        constants, confidence, values = self._constants(), None, list[Any]()
+        for rows in self._together():
+            some, own = self._as_bytes([totals[m] for m in rows], constants, None)
+            confidence = minimum_confidence(self.builder, confidence, own)
+            values += some
+        self._store_whole(values)
+        return confidence
+
+    def _store_added(self, spilled: Any) -> Any:
+        """Add to a whole tile of sums in memory, and store it; its confidence. A loop over rows: in
+        straight code, the compiler begins all rows before it ends one, and spills what it began.
+        """
+        builder, args = self.builder, self.args
+        constants, groups = self._constants(), self._together()
+        kind = vector(BYTE, self.vectors * self.lanes)
+        steps = {
+            "sums": long(4 * self.vectors * self.lanes),
+            "addend": args["addend_stride"],
+            "output": args["output_stride"],
+        }
+        first = {"sums": spilled, "addend": args["addend"], "output": args["output"]}
+        slots = {name: builder.variable(LONG, address) for name, address in first.items()}
+        whole = ir.Constant(self.sum_type, [-1] * self.lanes)
+        confidence = builder.variable(self.sum_type, whole)
+
+        def add(count: int) -> None:
+            at = {name: builder.load(slot) for name, slot in slots.items()}
+            rows, addends, outputs = list[Any](), list[Any](), list[Any]()
+            for _ in range(count):
+                rows.append(self._loaded(at["sums"]))
+                stored = builder.load_from(at["addend"], kind, 1)
+                addends.append(self._as_int8(stored, constants))
+                outputs.append(at["output"])
+                at = {name: builder.add(at[name], step) for name, step in steps.items()}
+            values, own = self._as_bytes(rows, constants, addends)
+            for value, address in zip(values, outputs, strict=True):
+                builder.store_to(value, address, 1)
+            own = minimum_confidence(builder, builder.load(confidence), own)
+            builder.store(own, confidence)
+            for name, slot in slots.items():
+                builder.store(at[name], slot)
+
+        count, last = len(groups[0]), len(groups[-1])
+        # As an argument, the number of rows is none for which the loop could be unrolled.
+        with builder.each(builder.udiv(args["rows"], long(count))):
+            add(count)
+        if last < count:
+            add(last)
+        return builder.load(confidence)
+
+    def _store_by_rows(self, spilled: Any) -> None:
+        """Store the valid columns of the valid rows, from sums in memory. What needs it is
+        recomputed exactly.
+        """
         builder, args = self.builder, self.args
         constants = self._constants()  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
         with builder.each(args["rows"]) as m:
             address = builder.add(spilled, builder.mul(m, long(row_bytes)))
-            _, confidence = self._requantize_row(m, self._loaded(address), constants)
-            with builder.if_then(needs_exact(builder, confidence)):
+            addends = [self._addends(m, constants)] if self.adds else None
+            [value], confidence = self._as_bytes([self._loaded(address)], constants, addends)
+            result = builder.variable(value.type, value)
+            with builder.if_then(needs_exact(builder, confidence), likely=False):
                 columns, last, addition = constants
                 requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
                 if addition is not None:
@@ -267,8 +362,8 @@ class Epilogue(PartialVectors):
                     added_exactly(
                         builder, address, args["columns"], self._load_partial, block, self.lanes
                     )
-                value = to_bytes(builder, self._loaded(address), last)
-                self._store_row(value, m)
+                builder.store(to_bytes(builder, self._loaded(address), last), result)
+            self._store_row(builder.load(result), m)
 
     def _constants(self) -> _Constants:
         """The constants of the requantization, loaded from memory."""
@@ -291,13 +386,14 @@ class Epilogue(PartialVectors):
         return _Constants(columns, last, addition)
 
     def _requantize_row(
-        self, m: Any, sums: Sequence[Any], constants: _Constants, addends: Any = None
+        self, sums: Sequence[Any], constants: _Constants, addends: Any
     ) -> tuple[list[Any], Any]:
-        """The requantized results of a row, and their confidence. addends: if they are loaded."""
+        """The requantized results of a row, plus the addends if there are any, and their
+        confidence.
+        """
         builder = self.builder
         steps, confidence = requantize_row(builder, sums, constants.columns)
         if constants.addition is not None:
-            addends = self._addends(m, constants) if addends is None else addends
             steps, sum_confidence = added(builder, steps, addends, constants.addition)
             confidence = minimum_confidence(builder, confidence, sum_confidence)
         return steps, confidence
@@ -329,7 +425,7 @@ class Epilogue(PartialVectors):
         builder, args = self.builder, self.args
         kind = vector(BYTE, self.vectors * self.lanes)
         slots = [builder.variable(kind) for _ in range(self.rows)]
-        with builder.if_else(self._is_whole()) as (then, otherwise):
+        with builder.if_else(self._is_whole(), likely=True) as (then, otherwise):
             with then:
                 address = args["addend"]
                 for slot in slots:
@@ -355,15 +451,6 @@ class Epilogue(PartialVectors):
                 for slot in row:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
-
-    def _store_rows(self, values: Sequence[Any]) -> None:
-        """Store the valid columns of the valid rows."""
-        with self.builder.if_else(self._is_whole()) as (then, otherwise):
-            with then:
-                self._store_whole(values)
-            with otherwise:
-                for m, value in enumerate(values):
-                    self._store_row(value, self._row_number(m))
 
     def _store_row(self, value: Any, row: Any) -> None:
         """Store the valid columns of a row."""

@@ -9,6 +9,7 @@ column. Columns that do not exist are 0.
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
@@ -321,6 +322,42 @@ def prepare_u8(a, tile):
             y[k] = x[k] ^ flip
         for k in range(depth, pitch):
             y[k] = 0
+    return 0
+
+
+FORM_BLOCK = 16
+"""Bytes of a row that are written at once in both forms."""
+
+
+@emits(types.void(*[types.int64] * 4))
+def write_forms(builder: Any, x: Any, y: Any, complemented: Any, flip: Any) -> None:
+    """FORM_BLOCK bytes from an even place on, xor flip, and with their odd places complemented."""
+    block = vector(BYTE, FORM_BLOCK)
+    flips = builder.splat(builder.trunc(flip, BYTE), FORM_BLOCK)
+    odd = ir.Constant(block, [n % 2 * 255 for n in range(FORM_BLOCK)])
+    value = builder.xor(builder.load_from(x, block, 1), flips)
+    builder.store_to(value, y, 1)
+    builder.store_to(builder.xor(value, odd), complemented, 1)
+
+
+@kernel(PREPARE)
+def prepare_complemented(a, tile):
+    """input: 8-bit [rows, depth]; output: uint8 [rows, 2, depth]: the same, and the same with the
+    complement (255 less) of every byte at an odd place.
+
+    `flip` makes the input uint8.
+    """
+    depth, flip = a.depth, a.flip
+    first, end = share(a.rows, a.parts, tile)
+    whole = depth - depth % FORM_BLOCK
+    for row in range(first, end):
+        x, y = a.input + row * depth, a.output + row * 2 * depth
+        for k in range(0, whole, FORM_BLOCK):
+            write_forms(x + k, y + k, y + depth + k, flip)
+        for k in range(whole, depth):
+            byte = u8(x)[k] ^ flip
+            u8(y)[k] = byte
+            u8(y)[depth + k] = byte ^ (255 * (k & 1))
     return 0
 
 

@@ -1,8 +1,6 @@
 """Filters as words at any byte of the input row: see ../lowering/shifted_words.py.
 
-A weight of a vector of columns is covered once all weights up to it are in words. A position is
-twice the number of covered weights, and one more if the next weight is in a word in part: as much
-as fits beside the one before it.
+A position is the number of weights of a row that words cover so far.
 
 A plan has a number for each panel, where its part begins, and in that part for each tap the number
 of words, and for each word, and each vector of columns, the offset and the position before it.
@@ -11,10 +9,11 @@ of words, and for each word, and each vector of columns, the offset and the posi
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i32, i64, u8, u32
+from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, i64, u8, u32
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.kernels.byte_pairs import MOST, weight_at
@@ -30,17 +29,22 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 BLOCK = 16
 """Weights of a row that are looked at together."""
+EXCEEDS, IS_LEAST = 1, 4
+"""Marks of a weight: in one of the columns it exceeds 16 bits with the next one, or, shifted left
+by 1, it does where that of the two at an odd place is negated; or it is at an odd place and -128,
+which has no negative in 8 bits.
+"""
 
 
 @helper
-def fitting(first, second):
-    """What of the second weight of a pair fits beside the first."""
-    return max(min(second, MOST - max(first, 0)), -MOST - min(first, 0))
+def exceeds(first, second):
+    """Whether a pair of weights has no room in 16 bits."""
+    return max(first, 0) + max(second, 0) > MOST or min(first, 0) + min(second, 0) < -MOST
 
 
-@emits(types.void(*[types.int64] * 4))
-def mark_block(builder: Any, row: Any, whole: Any, rest: Any, flip: Any) -> None:
-    """As mark_row, for BLOCK weights with one before and one behind them."""
+@emits(types.void(*[types.int64] * 3))
+def mark_block(builder: Any, row: Any, marks: Any, flip: Any) -> None:
+    """As mark_row, for BLOCK weights from an even place on, with one behind them."""
     kind, byte = vector(HALFWORD, BLOCK), vector(BYTE, BLOCK)
     zero, most, least = (constant(kind, value) for value in (0, MOST, -MOST))
     flips = builder.splat(builder.trunc(flip, BYTE), BLOCK)
@@ -49,74 +53,85 @@ def mark_block(builder: Any, row: Any, whole: Any, rest: Any, flip: Any) -> None
         stored = builder.load_from(builder.add(row, constant(row.type, offset)), byte, 1)
         return builder.sext(builder.xor(stored, flips), kind)
 
-    def fitted(first: Any, second: Any) -> Any:
+    def exceeding(first: Any, second: Any) -> Any:
         is_positive = builder.icmp_signed(">", first, zero)
         high = builder.sub(most, builder.select(is_positive, first, zero))
         low = builder.sub(least, builder.select(is_positive, zero, first))
-        return builder.clamp_integers(second, low, high)
+        return builder.icmp_signed("!=", builder.clamp_integers(second, low, high), second)
 
-    before, own, after = (weights(offset) for offset in (-1, 0, 1))
-    left = builder.sub(own, fitted(before, own))
-    for marks, first in ((whole, own), (rest, left)):
-        exceeds = builder.icmp_signed("!=", fitted(first, after), after)
-        mark = builder.or_(builder.load_from(marks, byte, 1), builder.zext(exceeds, byte))
-        builder.store_to(mark, marks, 1)
+    own, after = weights(0), weights(1)
+    odd = builder.pick_of_two(own, after, [n if n % 2 else BLOCK + n for n in range(BLOCK)])
+    has_least = builder.icmp_signed("==", odd, least)
+    at_odd = ir.Constant(byte, [n % 2 * IS_LEAST for n in range(BLOCK)])
+    found = builder.load_from(marks, byte, 1)
+    for condition, mark in (
+        (exceeding(own, after), constant(byte, EXCEEDS)),
+        (exceeding(own, builder.sub(zero, after)), constant(byte, EXCEEDS << 1)),
+        (has_least, constant(byte, EXCEEDS << 1)),
+        (has_least, at_odd),
+    ):
+        found = builder.or_(found, builder.select(condition, mark, constant(byte, 0)))
+    builder.store_to(found, marks, 1)
 
 
 @helper
-def mark_row(row, whole, rest, depth, flip):
-    """Mark the weights with whose successor the whole weight, or its rest, is no pair that fits."""
-    weights, marks, rest_marks, k = u8(row), u8(whole), u8(rest), 0
-    while k < depth - 1:
-        if k > 0 and k + BLOCK < depth:
-            mark_block(row + k, whole + k, rest + k, flip)
+def mark_row(row, marks, depth, flip):
+    """Mark the weights that make no pair with the next one."""
+    weights, found, k = u8(row), u8(marks), 0
+    while k < depth:
+        if k + BLOCK < depth:
+            mark_block(row + k, marks + k, flip)
             k += BLOCK
             continue
-        before = weight_at(weights, k - 1, depth, flip, 0) if k > 0 else 0
-        own, after = (
-            weight_at(weights, k, depth, flip, 0),
-            weight_at(weights, k + 1, depth, flip, 0),
-        )
-        left = own - fitting(before, own)
-        if fitting(own, after) != after:
-            marks[k] = 1
-        if fitting(left, after) != after:
-            rest_marks[k] = 1
+        own = weight_at(weights, k, depth, flip, 0)
+        after = weight_at(weights, k + 1, depth, flip, 0)
+        odd = own if k & 1 else after
+        if exceeds(own, after):
+            found[k] |= EXCEEDS
+        if exceeds(own, -after) or odd == -128:
+            found[k] |= EXCEEDS << 1
+        if k & 1 and own == -128:
+            found[k] |= IS_LEAST
         k += 1
 
 
 @helper
-def reached(word, position, whole, rest):
-    """The position behind a word at this offset."""
+def reached(word, complemented, position, marks):
+    """The position behind a word at this place of a row, or of a complemented one."""
     for first in range(word, word + 4, 2):
-        k, is_rest = position >> 1, position & 1
-        if first + 1 == k:
-            position = 2 * k + 2
-        elif first == k:
-            exceeds = u8(rest)[k] if is_rest else u8(whole)[k]
-            if exceeds:
-                return 2 * k + 3
-            position = 2 * k + 4
+        has_room = not (complemented and u8(marks)[position] & IS_LEAST)
+        if first + 1 == position:
+            if not has_room:
+                return position
+            position += 1
+        elif first == position:
+            if u8(marks)[position] & (EXCEEDS << complemented):
+                return position + 1 if has_room else position
+            position += 2
     return position
 
 
 @helper
-def next_word(position, depth, whole, rest):
-    """The offset of the word that reaches the furthest."""
-    k = position >> 1
-    own, before = min(k, depth - 4), max(min(k - 1, depth - 4), 0)
-    own_reach = reached(own, position, whole, rest)
-    return before if reached(before, position, whole, rest) > own_reach else own
+def next_word(position, depth, forms, marks):
+    """The offset of the word that reaches the furthest, in one or both forms of the row."""
+    offset = furthest = 0
+    for complemented in range(forms):
+        for start in range(position, position - 2, -1):
+            word = max(min(start, depth - 4), 0)
+            end = reached(word, complemented, position, marks)
+            if end > furthest:
+                offset, furthest = complemented * depth + word, end
+    return offset
 
 
 @helper
-def planned(plan, at, step, depth, whole, rest, room):
+def planned(plan, at, step, depth, forms, marks, room):
     """Write offset and position of each word of a vector's tap; their number, at most `room`."""
     position, count = 0, 0
-    while position < 2 * depth and count < room:
-        word = next_word(position, depth, whole, rest)
-        plan[at], plan[at + 1] = word, position
-        position = reached(word, position, whole, rest)
+    while position < depth and count < room:
+        offset = next_word(position, depth, forms, marks)
+        plan[at], plan[at + 1] = offset, position
+        position = reached(offset % depth, offset // depth, position, marks)
         count, at = count + 1, at + step
     return count
 
@@ -125,7 +140,7 @@ def planned(plan, at, step, depth, whole, rest, room):
 def plan_words(a, tile):
     """See ../lowering/shifted_words.py."""
     output, depth, taps, lanes, flip = i32(a.output), a.depth, a.taps, a.lanes, a.flip
-    stride, whole, rest = taps * depth, a.exceeding, a.exceeding + depth
+    stride, marks = taps * depth, a.exceeding
     panels = (a.columns + a.width - 1) // a.width
     at, total, most = PLAN_HEAD + panels, 0, 0
     output[0] = 0
@@ -137,19 +152,19 @@ def plan_words(a, tile):
             count = 0
             for number in range(vectors):
                 column = first + number * lanes
-                for k in range(2 * depth):
-                    u8(whole)[k] = 0
+                for k in range(depth):
+                    u8(marks)[k] = 0
                 for n in range(column, min(column + lanes, a.columns)):
-                    mark_row(a.filter + n * stride + tap * depth, whole, rest, depth, flip)
+                    mark_row(a.filter + n * stride + tap * depth, marks, depth, flip)
                 to, step = at + 1 + 2 * number, 2 * vectors
-                own = planned(output, to, step, depth, whole, rest, depth)
+                own = planned(output, to, step, depth, a.forms, marks, depth)
                 # Words that cover nothing, so that all vectors have as many.
                 for word in range(own, count):
-                    output[to + word * step], output[to + word * step + 1] = 0, 2 * depth
+                    output[to + word * step], output[to + word * step + 1] = 0, depth
                 for word in range(count, own):
                     for other in range(number):
                         before = at + 1 + 2 * other + word * step
-                        output[before], output[before + 1] = 0, 2 * depth
+                        output[before], output[before + 1] = 0, depth
                 count = max(count, own)
             output[at] = count
             at, words = at + 1 + 2 * vectors * count, words + count
@@ -158,7 +173,7 @@ def plan_words(a, tile):
             if total + words > min(a.limit, share + share // 8):
                 return 0
         total, most = total + words, max(most, words)
-    output[0], output[1] = at, most
+    output[0], output[1], output[2] = at, total, most
     return 0
 
 
@@ -182,34 +197,30 @@ def list_words(a, tile):
 
 
 @helper
-def whole_bytes(word, position, end):
-    """The mask of those of a word's bytes that are whole weights between two positions."""
+def covered_bytes(word, position, end):
+    """The mask of those of a word's bytes that lie between two positions."""
     mask = 0
     for j in range(4):
-        if position <= 2 * (word + j) and 2 * (word + j) + 2 <= end:
+        if position <= word + j < end:
             mask |= 255 << (8 * j)
     return np.uint32(mask)
 
 
 @helper
-def write_word(weights, row, word, position, end, mask, depth, flip):
-    """The part of a row that a word has between two positions; mask: of its whole weights."""
-    u32(weights)[0] = (u32(row + word)[0] ^ u32_of_bytes(flip)) & mask
-    if position & 1:
-        k = position >> 1
-        own, fitted = fitted_weight(row, k, depth, flip)
-        i8(weights)[k - word] = own - fitted
-    if end & 1:
-        k = end >> 1
-        own, fitted = fitted_weight(row, k, depth, flip)
-        i8(weights)[k - word] = fitted
+def negated_bytes(word, mask):
+    """A word whose bytes of the mask are negated, none of them with a carry to the next."""
+    inverted = word ^ mask
+    low, high = np.uint32(0x7F7F7F7F), np.uint32(0x80808080)
+    return ((inverted & low) + (mask & np.uint32(0x01010101))) ^ (inverted & high)
 
 
 @helper
-def fitted_weight(row, k, depth, flip):
-    """A weight behind the first, and what of it fits beside the one before it."""
-    own = weight_at(u8(row), k, depth, flip, 0)
-    return own, fitting(weight_at(u8(row), k - 1, depth, flip, 0), own)
+def sum_of_signed(word):
+    """The sum of the four int8 of a word."""
+    total = 0
+    for j in range(4):
+        total += ((np.int64(word) >> (8 * j) & 255) ^ 128) - 128
+    return total
 
 
 @kernel(PACK_WORDS)
@@ -224,33 +235,42 @@ def pack_words(a, tile):
     width = vectors * lanes
     head = a.output + tile * a.panel_bytes
     weights = head + QUANTIZED_HEAD_BYTES * width
-    at = plan[tile]
+    at, sums = plan[tile], i32(head)
+    for n in range(width):
+        sums[n] = 0
     for tap in range(taps):
         count = plan[at]
         at += 1
         for number in range(count * vectors):
             offset, position = plan[at], plan[at + 1]
-            end = 2 * depth
+            end = depth
             if number + vectors < count * vectors:
                 end = plan[at + 2 * vectors + 1]
-            column = first + number % vectors * lanes
-            mask = whole_bytes(offset, position, end)
-            for n in range(lanes):
-                target = weights + 4 * n
-                if column + n < a.columns:
-                    row = a.filter + (column + n) * stride + tap * depth
-                    write_word(target, row, offset, position, end, mask, depth, flip)
-                else:
-                    u32(target)[0] = np.uint32(0)
-            at, weights = at + 2, weights + 4 * lanes
-    sums, bias, multipliers = i32(head), i32(a.bias), f64(a.multipliers)
+            word = offset % depth
+            own = number % vectors * lanes
+            mask = covered_bytes(word, position, end)
+            odd = np.uint32(0x00FF00FF if word & 1 else 0xFF00FF00)
+            for n in range(own, own + lanes):
+                packed = np.uint32(0)
+                if first + n < a.columns:
+                    row = a.filter + (first + n) * stride + tap * depth
+                    packed = (u32(row + word)[0] ^ u32_of_bytes(flip)) & mask
+                    if offset >= depth:
+                        packed = negated_bytes(packed, odd)
+                        sums[n] += sum_of_signed(packed & odd)
+                u32(weights)[0] = packed
+                weights += 4
+            at += 2
+    bias, multipliers = i32(a.bias), f64(a.multipliers)
     table = head + 4 * width
     for n in range(width):
         exists, total = first + n < a.columns, 0
         if exists:
             row = a.filter + (first + n) * stride
-            total = sum_of_bytes(row, stride, flip ^ 128) - 128 * stride
-        sums[n] = bias[first + n] - a.input_zero * total if exists else 0
+            total = a.input_zero * (sum_of_bytes(row, stride, flip ^ 128) - 128 * stride)
+            # Of a negated weight, the input is 255 less the byte that is multiplied.
+            total += 255 * sums[n]
+        sums[n] = bias[first + n] - total if exists else 0
         multiplier = multipliers[first + n] if exists else 0.0
         write_column(table, width, n, multiplier, a.zero_point)
     return 0

@@ -115,9 +115,13 @@ class Terms(NamedTuple):
 
 
 class Shifted(NamedTuple):
-    """The words of a filter, at most so many in a panel: see shifted_words.py."""
+    """The words of a filter, at most so many in a panel: see shifted_words.py.
+
+    forms: of the input row; 2 where there are words of the complemented one.
+    """
 
     words: int
+    forms: int
     plan: bytes
     lists: bytes
 
@@ -220,11 +224,14 @@ def prepared_input(
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
     in_bytes = terms is not None or shifted is not None
     words = -(-depth // (4 if in_bytes else tiling.group))
-    row_bytes = depth if shifted is not None else 4 * words
+    row_bytes = shifted.forms * depth if shifted is not None else 4 * words
     flip, zero = signed_zero(product.input)
     if in_bytes:
         kernel, flip = "prepare_u8", 0x80 ^ flip
         outside = bytes([zero + 128]) * row_bytes
+        if shifted is not None and shifted.forms == 2:
+            kernel = "prepare_complemented"
+            outside = outside[:depth] + (bytes([zero + 128, 127 - zero]) * depth)[:depth]
         prepared = Input([], source, row_bytes, words, outside, zero + 128)
         prepared = prepared._replace(terms=terms, shifted=shifted)
         if row_bytes == depth and not flip:

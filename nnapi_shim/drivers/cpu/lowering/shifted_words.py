@@ -4,19 +4,27 @@ fit int16 in pairs (byte_pairs.py says why they have to).
 In filters with a scale per channel, most words of a panel have a pair of weights that is too large
 in one of its columns. Such a pair is torn apart: a word may begin at any byte, so its pairs are
 (0, 1) and (2, 3), or (1, 2) and (3, 4) of the row. Words follow each other from left to right, with
-weights of 0 where they overlap. The last weight of a word takes what fits beside its neighbour, and
-the next word begins with the rest. So a word covers four weights where two pairs fit, and hardly
-ever less than three.
+weights of 0 where they overlap.
+
+Weights of different signs are a pair of any size. So there is a second form of the input row, the
+complemented one: x becomes 255 - x at odd places, and the weights there are negated, so that of a
+pair that is too large in one form, the other has room in the same column:
+
+    w * x = 255 * w + (-w) * (255 - x)
+
+The first term is part of the bias. It is worth its copy of the input where it saves enough words.
 
 Each vector of columns has words of its own. Behind its head a panel has the weights, int8[words,
 vectors, lanes, 4]. Where they are multiplied is in a list of each panel, apart from the weights,
 because weights of cached models are only numbers (cache/cache.py):
 
     int64[taps + 1]           number of the first word of each tap, and of all words
-    int32[words, vectors]     byte offset of each word in an input row
+    int32[words, vectors]     byte offset of each word in an input row; behind `depth`, in its
+                              complemented form, which follows it
 
-Offsets are within 0 and depth - 4, so nothing is read outside of the row. In trained models with a
-scale per channel there are 1.03 to 1.25 times as many words as four weights each would need.
+A word lies in one form, so nothing is read outside of the row. There are 1.2 times as many words as
+four weights each would need where rows have 64 weights, and 1.03 times where they have 512, in one
+form 1.4 and 1.1 times (normally distributed weights, vectors of eight columns).
 """
 
 from nnapi_shim import address
@@ -37,10 +45,10 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, 
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperand
 
-PLAN_WORDS = record(**FILTER, exceeding=ADDRESS, limit=INT64)
-"""output: int32, the number of numbers of the plan or 0, that of the words of the largest panel,
-and the plan. exceeding: scratch memory, two bytes for each weight of a row.
-limit: number of words above which there is no plan.
+PLAN_WORDS = record(**FILTER, exceeding=ADDRESS, limit=INT64, forms=INT64)
+"""output: int32, the number of numbers of the plan or 0, that of all words, that of the words of
+the largest panel, and the plan. exceeding: scratch memory, a byte for each weight of a row.
+limit: number of words above which there is no plan. forms: of the input row.
 """
 PACK_WORDS = record(
     **FILTER,
@@ -63,7 +71,9 @@ WORTH = {4: 1.1, 8: 1.25}
 """Words per four weights, at most, by lanes of a vector: with more words, products of int16 are
 faster. With 4 lanes, each word takes an instruction more, which no load does along.
 """
-PLAN_HEAD = 2
+PLAN_HEAD = 3
+COPIED_PER_WORD = 12
+"""Bytes of the input that are copied to their second form in the time of a vector of words."""
 
 
 def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shifted | None:
@@ -82,17 +92,32 @@ def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shift
     limit = int(panels * taps * depth * WORTH[tiling.lanes] / 4)
     # A number for each panel, one for each tap, and two for each word of a vector.
     numbers = PLAN_HEAD + panels * (1 + taps) + 2 * tiling.vectors * (limit + depth)
-    memory = bytearray(4 * numbers + 2 * depth)
+    memory = bytearray(4 * numbers + depth)
     output, _keep = address.address_of(memory)
     sizes = columns, taps, depth, tiling.columns, tiling.lanes, flip, zero
-    packed = PLAN_WORDS.pack(value.address, output, *sizes, output + 4 * numbers, limit)
-    where, _keep_record = address.address_of(packed)
-    library.current().function("plan_words")(where, 0)
-    used, most = address.words(output, "int32_t", 2)
-    if not used:
+
+    def planned(forms: int, limit: int) -> tuple[int, Shifted] | None:
+        """The number of all words, and the plan."""
+        packed = PLAN_WORDS.pack(value.address, output, *sizes, output + 4 * numbers, limit, forms)
+        where, _keep_record = address.address_of(packed)
+        library.current().function("plan_words")(where, 0)
+        used, total, most = address.words(output, "int32_t", PLAN_HEAD)
+        if not used:
+            return None
+        plan = bytes(memory[4 * PLAN_HEAD : 4 * used])
+        return total, Shifted(most, forms, plan, _lists(plan, columns, taps, most, tiling))
+
+    both = planned(2, limit)
+    if both is None:
         return None
-    plan = bytes(memory[4 * PLAN_HEAD : 4 * used])
-    return Shifted(most, plan, _lists(plan, columns, taps, most, tiling))
+    total, shifted = both
+    one = planned(1, min(limit, total + words_worth_a_copy(depth)))
+    return one[1] if one else shifted
+
+
+def words_worth_a_copy(depth: int) -> int:
+    """The words of a row that take as long as the copy of its second form."""
+    return depth // COPIED_PER_WORD
 
 
 def _lists(plan: bytes, columns: int, taps: int, words: int, tiling: Tiling) -> bytes:
