@@ -153,9 +153,12 @@ class Epilogue(PartialVectors):
     def _is_whole(self) -> Any:
         """Whether all rows and columns are valid."""
         builder, args = self.builder, self.args
-        columns = builder.icmp_signed(">=", args["columns"], long(sum(self.widths)))
         rows = builder.icmp_signed(">=", args["rows"], long(self.rows))
-        return builder.and_(columns, rows)
+        return builder.and_(self._has_all_columns(), rows)
+
+    def _has_all_columns(self) -> Any:
+        """Whether all columns are valid."""
+        return self.builder.icmp_signed(">=", self.args["columns"], long(sum(self.widths)))
 
     def _store_whole(self, values: Sequence[Any]) -> None:
         """Store all rows."""
@@ -232,10 +235,10 @@ class Epilogue(PartialVectors):
                     self._store_row(value, self._row_number(m))
 
     def _store_bytes(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Requantize and store a whole tile as many rows at a time as fill a vector of bytes; row
-        by row if a row or a column is not valid, or a lane needs exact recomputation.
+        """Requantize and store as many rows at a time as fill a vector of bytes; row by row if a
+        column is not valid, or a lane needs exact recomputation.
 
-        The sums of a whole tile stay in registers if there are enough of them.
+        The sums of a tile stay in registers if there are enough of them.
         """
         builder, lanes = self.builder, self.lanes
         spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
@@ -251,7 +254,7 @@ class Epilogue(PartialVectors):
         )
         if not keeps_registers:
             spill()
-        with builder.if_then(self._is_whole(), likely=True):
+        with builder.if_then(self._has_all_columns(), likely=True):
             confidence = self._store_added(spilled) if self.adds else self._store_all(totals)
             builder.store(needs_exact(builder, confidence), by_rows)
         with builder.if_then(builder.load(by_rows), likely=False):
@@ -289,29 +292,42 @@ class Epilogue(PartialVectors):
         return parts, confidence
 
     def _store_all(self, totals: Sequence[Sequence[Any]]) -> Any:
-        """Store a whole tile from registers; its confidence."""
+        """Store all columns of a tile from registers; its confidence."""
+        builder, args = self.builder, self.args
         constants, confidence, values = self._constants(), None, list[Any]()
         for rows in self._together():
             some, own = self._as_bytes([totals[m] for m in rows], constants, None)
-            confidence = minimum_confidence(self.builder, confidence, own)
+            confidence = minimum_confidence(builder, confidence, own)
             values += some
-        self._store_whole(values)
+        address = args["output"]
+        for m, value in enumerate(values):
+            if m:
+                address = builder.add(address, self._step_to(long(m), "output_stride"))
+            builder.store_to(value, address, 1)
         return confidence
 
+    def _step_to(self, m: Any, stride: str) -> Any:
+        """Bytes to row m from the one before it: 0 if it only repeats it."""
+        builder, args = self.builder, self.args
+        is_valid = builder.icmp_signed("<", m, args["rows"])
+        return builder.select(is_valid, args[stride], long(0))
+
     def _store_added(self, spilled: Any) -> Any:
-        """Add to a whole tile of sums in memory, and store it; its confidence. A loop over rows: in
-        straight code, the compiler begins all rows before it ends one, and spills what it began.
+        """Add to all columns of a tile of sums in memory, and store them; its confidence. A loop
+        over rows: in straight code, the compiler begins all before it ends one, and spills what it
+        began.
         """
         builder, args = self.builder, self.args
         constants, groups = self._constants(), self._together()
         kind = vector(BYTE, self.vectors * self.lanes)
-        steps = {
-            "sums": long(4 * self.vectors * self.lanes),
-            "addend": args["addend_stride"],
-            "output": args["output_stride"],
+        sum_bytes = long(4 * self.vectors * self.lanes)
+        first = {
+            "number": long(0),
+            "sums": spilled,
+            "addend": args["addend"],
+            "output": args["output"],
         }
-        first = {"sums": spilled, "addend": args["addend"], "output": args["output"]}
-        slots = {name: builder.variable(LONG, address) for name, address in first.items()}
+        slots = {name: builder.variable(LONG, value) for name, value in first.items()}
         whole = ir.Constant(self.sum_type, [-1] * self.lanes)
         confidence = builder.variable(self.sum_type, whole)
 
@@ -323,6 +339,13 @@ class Epilogue(PartialVectors):
                 stored = builder.load_from(at["addend"], kind, 1)
                 addends.append(self._as_int8(stored, constants))
                 outputs.append(at["output"])
+                number = builder.add(at["number"], long(1))
+                steps = {
+                    "number": long(1),
+                    "sums": sum_bytes,
+                    "addend": self._step_to(number, "addend_stride"),
+                    "output": self._step_to(number, "output_stride"),
+                }
                 at = {name: builder.add(at[name], step) for name, step in steps.items()}
             values, own = self._as_bytes(rows, constants, addends)
             for value, address in zip(values, outputs, strict=True):
@@ -333,8 +356,12 @@ class Epilogue(PartialVectors):
                 builder.store(at[name], slot)
 
         count, last = len(groups[0]), len(groups[-1])
-        # As an argument, the number of rows is none for which the loop could be unrolled.
-        with builder.each(builder.udiv(args["rows"], long(count))):
+        whole_rows = long(self.rows // count * count)
+        rows = builder.select(
+            builder.icmp_signed("<", args["rows"], whole_rows), args["rows"], whole_rows
+        )
+        # Of rows that are known here, the compiler would unroll the loop.
+        with builder.each(builder.udiv(builder.add(rows, long(count - 1)), long(count))):
             add(count)
         if last < count:
             add(last)
