@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A text of a kernel file that is replaced by another; helpers: of that file in codegen/."""
+    """A text of a kernel file that is replaced by another; helpers: of that file in codegen/, and of
+    those between it and the kernels.
+    """
 
     old: str
     new: str
@@ -26,6 +28,7 @@ class Family(NamedTuple):
 
 
 F = Fault
+EPILOGUE = "epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
     "activation": Family(
@@ -84,6 +87,23 @@ FAMILIES: dict[str, Family] = {
     ),
     "depthwise_quantized": Family(
         "convolution", (F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),)
+    ),
+    "gemm": Family(
+        "shifted_words convolution matmul passes",
+        (
+            F("needs_exact(builder, confidence), by_rows", "BIT(0), by_rows", EPILOGUE),
+            F("builder.select(is_valid, args[stride], long(0))", "args[stride]", EPILOGUE),
+            F('"sums": sum_bytes,', '"sums": long(0),', EPILOGUE),
+            F("builder.add(rows, long(count - 1))", "rows", EPILOGUE),
+            F("minimum_confidence(builder, builder.load(confidence), own)", "own", EPILOGUE),
+            F("self._as_int8(stored, constants)", "stored", EPILOGUE),
+            F(
+                "builder.store(to_bytes(builder, self._loaded(address), last), result)",
+                "pass",
+                EPILOGUE,
+            ),
+        ),
+        "v3",
     ),
     "local_response": Family(
         "normalization",

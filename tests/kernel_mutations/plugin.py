@@ -1,7 +1,8 @@
 """A pytest plugin: the kernels of one file have a fault, and the JIT compiles them.
 
 The environment variable KERNEL_FAULT holds JSON: the file's name, the text, its replacement, and
-the file of helpers in codegen/ that has the text, or "".
+the file of helpers in codegen/ that has the text, or "": behind it, those through which the kernels
+import it.
 """
 
 import importlib
@@ -25,7 +26,7 @@ def load_changed(family: str, old: str, new: str, helpers: str) -> frozenset[str
     from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS
 
     kernels = f"{KERNELS_PACKAGE}.{family}"
-    name = f"{CODEGEN_PACKAGE}.{helpers}" if helpers else kernels
+    name, *between = [f"{CODEGEN_PACKAGE}.{file}" for file in helpers.split()] or [kernels]
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None
@@ -34,9 +35,9 @@ def load_changed(family: str, old: str, new: str, helpers: str) -> frozenset[str
         raise AssertionError(f"{name} contains {source.count(old)} times, not once: {old}")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     exec(compile(source.replace(old, new), spec.origin, "exec"), vars(module))
-    if helpers:
-        sys.modules.pop(kernels, None)
-        importlib.import_module(kernels)
+    for importer in [*between, kernels] if helpers else []:
+        sys.modules.pop(importer, None)
+        importlib.import_module(importer)
     return frozenset(k for k, item in KERNELS.items() if item.function.__module__ == kernels)
 
 

@@ -79,6 +79,8 @@ def test_kernels_of_tier(tier: str, tmp_path: Path) -> None:
     some, families = list[str](), ""
     environment = {"NNAPI_SHIM_TIER": tier}
     if tier == emulation.TIER and emulation.NEEDED in processor_tiers():
+        kernels = ROOT / "build" / "lib" / f"libnnapi_kernels_{tier}.so"
+        assert kernels.is_file(), f"{kernels} is not built: `make kernels` builds it"
         parts, environment = ("convolution", "matmul"), emulation.environment(tmp_path)
         environment["NNAPI_SHIM_JIT"] = "off"
         # An emulated instruction takes a microsecond; `make check-v3vnni` runs all vectors.
