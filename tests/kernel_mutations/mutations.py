@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A text of a kernel file that is replaced by another; helpers: of that file in codegen/, and of
-    those between it and the kernels.
+    """A text of a kernel file that is replaced by another; helpers: of that file in codegen/, and
+    the files between it and the kernels.
     """
 
     old: str
