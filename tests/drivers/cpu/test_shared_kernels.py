@@ -78,4 +78,4 @@ def test_kernels_of_the_base_do_not_depend_on_the_tier(tier):
     shared = [family for family in FAMILIES if tier.compiled_for(family) == tier.base]
     assert {family: found for family in shared if (found := dependent(family, names))} == {}
     assert dependent("gemm", names)  # it is seen
-    assert dependent("exact_products", names)
+    assert dependent("digit_products", names)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen import exact_rows
+from nnapi_shim.drivers.cpu.codegen import digit_rows
+from nnapi_shim.drivers.cpu.codegen.digit_rows import multiply_row, panel_bytes, prepare_row
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.codegen.exact_rows import multiply_row, panel_bytes, prepare_row
 from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile as micro_kernel
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
@@ -16,7 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, INT8
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
 
-COLUMNS, EXACT_COLUMNS = TILING.columns, exact_rows.COLUMNS
+COLUMNS, DIGIT_COLUMNS = TILING.columns, digit_rows.COLUMNS
 CHAINS = 4
 """Partial sums of a single row, as in gemm.py."""
 
@@ -68,21 +68,21 @@ def no_products(row, capacity, x, depth, panel, output, columns, low, high, dead
     return False
 
 
-exact_digits = prepare_row if ISA.tier.byte_weights else no_digits
-exact_products = multiply_row if ISA.tier.byte_weights else no_products
+prepare_digits = prepare_row if ISA.tier.byte_weights else no_digits
+digit_products = multiply_row if ISA.tier.byte_weights else no_products
 
 
 @helper
 def prepare(x, depth, weight_bytes, digits, capacity):
     """What `multiply` needs of x: float32[depth] beside it: its digits, for weights of a byte."""
     if weight_bytes == INT8:
-        exact_digits(x, digits, depth, capacity)
+        prepare_digits(x, digits, depth, capacity)
 
 
 @helper
 def columns_of_panel(weight_bytes):
     """Columns of a panel of packed weights."""
-    return EXACT_COLUMNS if weight_bytes == INT8 else COLUMNS
+    return DIGIT_COLUMNS if weight_bytes == INT8 else COLUMNS
 
 
 @helper
@@ -110,7 +110,7 @@ def multiply(
         width = min(most, columns - column)
         if weight_bytes == INT8:
             target = y + column * 4
-            if exact_products(
+            if digit_products(
                 digits, capacity, x, depth, panel, target, width, -bound, bound, deadline
             ):
                 return True

@@ -71,8 +71,8 @@ class Tier(NamedTuple):
     per number.
     byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
-    byte_weights: products of float32 and 8-bit weights are summed in integers, which is faster than
-    reading float32 weights (../lowering/exact_products.py).
+    byte_weights: digit products of float32 and 8-bit weights are faster than products of float32
+    weights (../lowering/digit_products.py).
     large_patches: 8-bit convolutions of 3x3 make 4x4 outputs at once where that is faster
     (../lowering/winograd_quantized.py).
     base: a tier with the same vectors, or "". own_families: families of kernels that gain from what

@@ -47,7 +47,7 @@ V3VNNI = V3._replace(
     own_families=(
         "depthwise",
         "depthwise_quantized",
-        "exact_products",
+        "digit_products",
         "gemm",
         "lstm",
         "reduction",

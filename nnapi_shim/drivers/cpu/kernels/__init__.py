@@ -2,7 +2,7 @@
 
 Imported to build the kernel libraries, and to compile a kernel that they lack. The files have the
 names of the families in operations/; there are also kernels that several families use (byte_pairs,
-depthwise, exact_products, gemm, half_precision, packing, strided), parts of large families
+depthwise, digit_products, gemm, half_precision, packing, strided), parts of large families
 (depthwise_quantized, local_response, lstm_quantized, topk, winograd, winograd_4x4,
 winograd_quantized), layer_norm for a fused operation, `digest` and `bind`.
 """

@@ -9,7 +9,7 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
-from nnapi_shim.drivers.cpu.lowering.exact_products import exact_product
+from nnapi_shim.drivers.cpu.lowering.digit_products import digit_product
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -198,7 +198,7 @@ def multiplied_with(
         format = weight_bytes(filter.operand, rows.tile_rows, rows.images * rows.image_rows)
     if format == INT8:
         count = rows.images * rows.image_rows
-        return exact_product(
+        return digit_product(
             product, filter, rows.source, count, depth, target, tiling, output_columns
         )
     if input.terms is not None:

@@ -78,8 +78,8 @@ RECURRENCE = record(
 """One direction of a sequence; see ../kernels/lstm.py. Absent operands have address 0.
 
 products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters,
-in `weight_bytes` for each weight. digits, capacity: room for those of exact products, see
-exact_products.py.
+in `weight_bytes` for each weight. digits, capacity: room for the digits of a state, see
+digit_products.py.
 step_rows, batch_rows: stride in rows (of products and output) of a time step and of a batch.
 output_stride: bytes of a row of the output.
 output_table, unit_table: row offsets for rows of `outputs` or `units` elements, then those of the

@@ -4,7 +4,7 @@ A tile computes all gates of several units; it needs only the output of the prev
 gets about the same units in each round, so their weights stay in its cache.
 """
 
-from nnapi_shim.drivers.cpu.lowering.exact_products import prepared_digits
+from nnapi_shim.drivers.cpu.lowering.digit_products import prepared_digits
 from nnapi_shim.drivers.cpu.lowering.recurrent import Rows, panel_columns
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
-from nnapi_shim.drivers.cpu.lowering.exact_products import (
+from nnapi_shim.drivers.cpu.lowering.digit_products import (
     capacity_of,
     digit_bytes,
-    exact_columns,
-    packed_exact,
+    digit_columns,
+    packed_for_digits,
 )
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
@@ -81,7 +81,7 @@ def recurrent_weight_bytes(weights: Sequence[BoundOperand], tile_rows: int) -> i
 
 def panel_columns(size: int, geometry: Tiling) -> int:
     """Columns of a panel of packed weights of `size` bytes."""
-    return exact_columns(tier()) if size == INT8 else geometry.columns
+    return digit_columns(tier()) if size == INT8 else geometry.columns
 
 
 def digit_fields(size: int, depth: int, geometry: Tiling) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def packed(
     product = ProductDescriptor(op.variant, quantized=False)
     depth = weights.dimensions[1]
     if size == INT8:
-        step, buffer, _ = packed_exact(matrix(weights, bias), depth, geometry)
+        step, buffer, _ = packed_for_digits(matrix(weights, bias), depth, geometry)
         return [step], buffer
     input = prepared_input(product, None, 0, depth, geometry)
     filter = packed_filter(product, matrix(weights, bias), input, depth, tile_rows, geometry, size)

@@ -22,7 +22,7 @@ BYTES = (
 FLOAT32, FLOAT16, INT8 = 4, 2, 1
 """Bytes of a packed weight."""
 MAX_DEPTH, MAX_SCALE = 1 << 16, 2.0**30
-"""What exact_products.py can multiply, which all int8 weights are packed for."""
+"""What digit_products.py can multiply, which all int8 weights are packed for."""
 
 
 def weight_bytes(weights: BoundOperand, tile_rows: int, count: int) -> int:
@@ -31,11 +31,11 @@ def weight_bytes(weights: BoundOperand, tile_rows: int, count: int) -> int:
         return FLOAT16 if tile_rows == 1 else FLOAT32
     few = tiling().few_rows
     is_few = tile_rows in (1, few) and count <= few
-    return INT8 if is_few and weights.type in BYTES and has_exact_products(weights) else FLOAT32
+    return INT8 if is_few and weights.type in BYTES and has_digit_products(weights) else FLOAT32
 
 
-def has_exact_products(weights: BoundOperand) -> bool:
-    """Whether a product of 8-bit weights [columns, depth] is summed in integers."""
+def has_digit_products(weights: BoundOperand) -> bool:
+    """Whether a product of 8-bit weights [columns, depth] can be a digit product."""
     quant = weights.channel_quant
     largest = max(quant.scales) if quant else weights.scale
     return weights.dimensions[-1] <= MAX_DEPTH and largest <= MAX_SCALE

@@ -1,8 +1,8 @@
 """Keeps 8-bit weights of float32 products of few rows as they are stored: no float32 copy.
 
 Matches a DEQUANTIZE of a constant whose results are the weights of FULLY_CONNECTED, LSTM or RNN
-operations of few rows. Their products are summed in integers (lowering/exact_products.py); results
-are about as accurate as those of float32 sums, and differ in rounding.
+operations of few rows. Their products become digit products (lowering/digit_products.py), sums of
+integers; results are about as accurate as those of float32 sums, and differ in rounding.
 """
 
 from collections.abc import Sequence

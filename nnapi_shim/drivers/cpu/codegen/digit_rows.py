@@ -1,30 +1,30 @@
-"""Helpers of exact products: the levels of a row, and the sums of a panel's columns.
+"""Helpers of digit products: the levels of a row, and the sums of a panel's columns.
 
-See ../lowering/exact_products.py.
+See ../lowering/digit_products.py.
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import late
-from nnapi_shim.drivers.cpu.codegen.elements import READ
-from nnapi_shim.drivers.cpu.codegen.exact_microkernel import (
+from nnapi_shim.drivers.cpu.codegen.digit_microkernel import (
     GROUP,
     LANES,
-    exact_row,
     fill_level,
     fill_whole_level,
     magnitudes,
+    multiply_digits,
 )
+from nnapi_shim.drivers.cpu.codegen.elements import READ
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import f32, i32, i64, u8
-from nnapi_shim.drivers.cpu.lowering.exact_products import (
+from nnapi_shim.drivers.cpu.lowering.digit_products import (
     BINADES,
     COLUMN_HEAD,
     HEAD_BYTES,
     LARGE,
     LEVEL_BITS,
     LEVEL_BYTES,
-    exact_columns,
+    digit_columns,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
@@ -34,7 +34,7 @@ ROOM = {4: 0x10101, 2: 0}[GROUP]
 """Three signed bytes end before 2^23 does: the largest significands are of the level above."""
 LAST = -127
 """The last level is below 2^LAST, and has all that is left."""
-COLUMNS = exact_columns(ISA.tier)
+COLUMNS = digit_columns(ISA.tier)
 ZERO = np.uint8(128 if GROUP == 4 else 0)
 """A packed weight of 0."""
 read_f32 = READ["f32"]
@@ -109,7 +109,7 @@ def multiply_row(row, capacity, x, depth, panel, output, columns, low, high, dea
     columns of a panel. Returns whether the deadline has passed.
     """
     if i64(row)[0] >= 0:
-        exact_row(row, capacity, panel, output, columns, low, high)
+        multiply_digits(row, capacity, panel, output, columns, low, high)
         return False
     y, width = f32(output), (columns + LANES - 1) // LANES * LANES
     for n in range(columns):

@@ -1,4 +1,4 @@
-"""Products of float32 and 8-bit weights that are summed in integers: how far they may be off."""
+"""Digit products of float32 rows and 8-bit weights: how far they may be off."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
-from nnapi_shim.drivers.cpu.lowering.exact_products import LARGE
+from nnapi_shim.drivers.cpu.lowering.digit_products import LARGE
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
-from nnapi_shim.drivers.cpu.lowering.weight_format import has_exact_products
+from nnapi_shim.drivers.cpu.lowering.weight_format import has_digit_products
 from nnapi_shim.drivers.cpu.passes.graph import keep_weights_q8
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand
@@ -148,4 +148,4 @@ def test_large_elements(value: float) -> None:
 def test_large_scales_and_depths_have_other_kernels() -> None:
     for size, scale, expected in ((1 << 16, 2.0**30, True), (65537, 1.0, False), (9, 2e9, False)):
         weights = BoundOperand(0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED, (3, size), scale)
-        assert has_exact_products(weights) is expected
+        assert has_digit_products(weights) is expected

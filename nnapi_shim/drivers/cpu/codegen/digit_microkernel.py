@@ -1,4 +1,4 @@
-"""Emitters of the product of float32 and 8-bit weights: see ../lowering/exact_products.py."""
+"""Emitters of digit products: see ../lowering/digit_products.py."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,17 +19,17 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.exact_products import (
+from nnapi_shim.drivers.cpu.lowering.digit_products import (
     COLUMN_HEAD,
     DIGITS,
     HEAD_BYTES,
     LEVEL_BYTES,
     MOST_WORDS,
-    exact_columns,
+    digit_columns,
 )
 
 LANES = TILING.lanes
-VECTORS = exact_columns(ISA.tier) // LANES
+VECTORS = digit_columns(ISA.tier) // LANES
 GROUP = TILING.group
 """The elements of a word, and the digits that are stored of each X."""
 USED = DIGITS[GROUP]
@@ -192,7 +192,7 @@ def _store_start(builder: Any, start: Any, level: Any) -> None:
 
 
 def _scaled(builder: Any, x: Any, exponent: Any) -> Any:
-    """X * 2^exponent where that is a whole number below 2^30, for whole float32 exponents."""
+    """X * 2^exponent, without rounding: below 2^30 for elements of a level. exponent: whole."""
     if ISA.can_scale(x.type):
         return ISA.scaled(builder, x, exponent)
     # In two steps: 2^exponent itself may leave the range of float32.
@@ -205,7 +205,7 @@ def _scaled(builder: Any, x: Any, exponent: Any) -> Any:
 
 
 @emits(types.void(*[types.int64] * 5, types.float32, types.float32))
-def exact_row(
+def multiply_digits(
     builder: Any,
     row: Any,
     capacity: Any,
@@ -223,7 +223,7 @@ def exact_row(
             enough = builder.icmp_signed("<=", columns, long(LANES * vectors))
             fits = builder.and_(fits, enough)
         with builder.if_then(fits):
-            name = f"nnk_exact_row_{vectors}x{LANES}"
+            name = f"nnk_multiply_digits_{vectors}x{LANES}"
             kinds = [*[LONG] * 5, FLOAT, FLOAT]
             function, is_new = builder.outlined(name, kinds)
             if is_new:

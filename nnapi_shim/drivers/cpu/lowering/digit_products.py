@@ -1,21 +1,23 @@
-"""Products of a few float32 rows and 8-bit weights as sums of integers, which are exact.
+"""Digit products: of a few float32 rows and 8-bit weights, by sums of integers.
 
 A row is a sum of parts, its levels. A level has the elements whose magnitudes are within BINADES
-binades, as multiples X of 2^exponent below 2^LEVEL_BITS. X is written in signed digits. Where bytes
-have dot products, these are three bytes, and VPDPBUSD multiplies them by the weights as unsigned
-bytes, weight + 128:
+binades, each as an integer X below 2^LEVEL_BITS times 2^-exponent. X is written in signed digits.
+Where bytes have dot products, these are three bytes, and VPDPBUSD multiplies them by the weights as
+unsigned bytes, weight + 128:
 
-    sum(x * weight) = sum over levels of 2^exponent * (sum(X * (weight + 128)) - 128 * sum(X))
+    sum(x * weight) = sum over levels of 2^-exponent * (sum(X * (weight + 128)) - 128 * sum(X))
 
-X is rounded there: by 2^-17 of an element at most, which sums of 128 terms in float32 may lose as
-well, and by 2^-23 of the largest element of the row. Elsewhere the digits are two int16, VPMADDWD
-multiplies them by the weights as they are, widened, and X is x with all its 24 bits.
+x is rounded to X there: by 1.004 * 2^-17 of an element at most, about what sums of 128 terms in
+float32 may lose as well, and by 1.004 * 2^-23 of the largest element of the row. Elsewhere the
+digits are two int16, VPMADDWD multiplies them by the weights as they are, widened, and X has all 24
+bits of x: nothing is rounded.
 
-The sums of a digit are integers without rounding; they are joined, scaled and added to the bias in
-float32. Most rows have one or two levels. A level lists only the words, of as many elements as
-there are digits in 32 bits, that it has any of; the first one lists all words where bytes have dot
-products. For 64 weights, that is three instructions with VPDPBUSD and 20 of half the width without,
-where widening to float32 takes 16 or 32.
+The sums of a digit are integers without rounding, in int32. Float32 has the rest, with its
+roundings: the sums of the digits of a level are converted and joined, levels are added, and the
+total is scaled and added to the bias. Most rows have one or two levels. A level lists only the
+words, of as many elements as there are digits in 32 bits, that it has any of; the first one lists
+all words where bytes have dot products. For 64 weights, that is three instructions with VPDPBUSD
+and 20 of half the width without, where widening to float32 takes 16 or 32.
 
 A row with an element of at least 2^60, infinity or a NaN is summed in float32, so that sums that
 overflow do so as those of other kernels; so are products of weights with a scale above 2^30.
@@ -40,7 +42,7 @@ LEVEL_BITS = {4: 23, 2: 30}
 DIGITS = {4: 3, 2: 2}
 """Digits of X that may be other than 0, likewise."""
 LEVEL_BYTES = 32
-"""{int64 end of its words, two float32 whose product is 2^exponent, int32 -128 * sum(X)}: the last
+"""{int64 end of its words, two float32 whose product is 2^-exponent, int32 -128 * sum(X)}: the last
 is by digit, and 0 without dot products."""
 HEAD_BYTES = 64 + LEVELS * LEVEL_BYTES
 """At the start of a row: the number of levels, or -1 for a row that is no sum of levels; then the
@@ -62,13 +64,13 @@ PREPARE_DIGITS = record(
     input=ADDRESS, output=ADDRESS, row_bytes=INT64, depth=INT64, pitch=INT64, capacity=INT64
 )  # fmt: skip
 """A tile is a row. row_bytes, pitch: of the input and of the output. capacity: words of a row."""
-PACK_EXACT = record(
+PACK_FOR_DIGITS = record(
     filter=ADDRESS, bias=ADDRESS, scales=ADDRESS, output=ADDRESS,
     columns=INT64, depth=INT64, width=INT64, lanes=INT64, flip=INT64,
 )  # fmt: skip
 """A tile is a panel. flip: XOR mask that makes a weight of a stored byte, or weight + 128 where
 bytes have dot products."""
-EXACT_PRODUCT = record(
+DIGIT_PRODUCT = record(
     rows=ADDRESS, input=ADDRESS, filter=ADDRESS, output=ADDRESS,
     count=INT64, row_bytes=INT64, pitch=INT64, capacity=INT64, depth=INT64, output_stride=INT64,
     columns=INT64, panels=INT64, panel_bytes=INT64, tile_panels=INT64, low=FLOAT32, high=FLOAT32,
@@ -76,7 +78,7 @@ EXACT_PRODUCT = record(
 """A tile is `tile_panels` panels, for all `count` rows. rows: prepared; input: as they are."""
 
 
-def exact_columns(tier: Tier) -> int:
+def digit_columns(tier: Tier) -> int:
     """Columns of a panel: the sums of their digits fill at most half of the registers."""
     vectors = min(4, tier.registers // (2 * tier.tiling.group))
     return tier.tiling.lanes * vectors
@@ -94,14 +96,14 @@ def digit_bytes(depth: int, geometry: Tiling) -> int:
     return HEAD_BYTES + capacity_of(depth, geometry) * (8 + 4 * geometry.group)
 
 
-def packed_exact(filter: Filter, depth: int, geometry: Tiling) -> tuple[Step, Buffer, int]:
+def packed_for_digits(filter: Filter, depth: int, geometry: Tiling) -> tuple[Step, Buffer, int]:
     """The step that packs 8-bit weights, the buffer that it writes, and the bytes of a panel."""
-    columns, width, group = filter.columns, exact_columns(tier()), geometry.group
+    columns, width, group = filter.columns, digit_columns(tier()), geometry.group
     column_bytes = COLUMN_HEAD + round_up(depth, group)
     packed = Buffer(round_up(columns, geometry.lanes) * column_bytes)
     step = Step(
-        PACK_EXACT,
-        "pack_exact",
+        PACK_FOR_DIGITS,
+        "pack_for_digits",
         tiles=-(-columns // width),
         once=True,
         filter=filter.source,
@@ -132,7 +134,7 @@ def prepared_digits(source: Any, target: Any, count: int, depth: int, geometry: 
     )
 
 
-def exact_product(
+def digit_product(
     product: ProductDescriptor,
     filter: Filter,
     source: Any,
@@ -143,7 +145,7 @@ def exact_product(
     output_columns: int,
 ) -> list[Step]:
     """act(rows x filter + bias) of `count` contiguous rows. output_columns: as in gemm.py."""
-    packing, packed, panel_bytes = packed_exact(filter, depth, geometry)
+    packing, packed, panel_bytes = packed_for_digits(filter, depth, geometry)
     columns, panels = filter.columns, packing.tiles
     capacity = capacity_of(depth, geometry)
     pitch = digit_bytes(depth, geometry)
@@ -152,8 +154,8 @@ def exact_product(
     low, high = float_bounds(product.activation)
     tile_panels = -(-panels // tiles_of(count * columns * depth // SUMMED_PER_NS))
     multiply = Step(
-        EXACT_PRODUCT,
-        "exact_product",
+        DIGIT_PRODUCT,
+        "digit_product",
         tiles=-(-panels // tile_panels),
         rows=rows,
         input=source,

@@ -1,15 +1,15 @@
-"""Exact products of a few float32 rows and 8-bit weights: see ../lowering/exact_products.py."""
+"""Digit products of a few float32 rows and 8-bit weights: see ../lowering/digit_products.py."""
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.codegen.exact_rows import COLUMNS, ZERO, multiply_row, prepare_row
+from nnapi_shim.drivers.cpu.codegen.digit_rows import COLUMNS, ZERO, multiply_row, prepare_row
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f32, u8
-from nnapi_shim.drivers.cpu.lowering.exact_products import (
+from nnapi_shim.drivers.cpu.lowering.digit_products import (
     COLUMN_HEAD,
-    EXACT_PRODUCT,
-    PACK_EXACT,
+    DIGIT_PRODUCT,
+    PACK_FOR_DIGITS,
     PREPARE_DIGITS,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
@@ -25,7 +25,7 @@ def prepare_digits(a, tile):
     return 0
 
 
-def pack_exact(a, tile, deadline):
+def pack_for_digits(a, tile, deadline):
     """filter: bytes [columns, depth]; output: panels of words of GROUP bytes behind biases and
     scales.
     """
@@ -54,7 +54,7 @@ def pack_exact(a, tile, deadline):
     return 0
 
 
-def exact_product(a, tile, deadline):
+def digit_product(a, tile, deadline):
     """output: float32 rows."""
     for panel in range(tile * a.tile_panels, min((tile + 1) * a.tile_panels, a.panels)):
         columns = min(COLUMNS, a.columns - panel * COLUMNS)
@@ -69,7 +69,7 @@ def exact_product(a, tile, deadline):
     return 0
 
 
-kernel(PACK_EXACT)(pack_exact)  # on all tiers: a file without kernels fails the build
+kernel(PACK_FOR_DIGITS)(pack_for_digits)  # on all tiers: a file without kernels fails the build
 if ISA.tier.byte_weights:
     kernel(PREPARE_DIGITS)(prepare_digits)
-    kernel(EXACT_PRODUCT)(exact_product)
+    kernel(DIGIT_PRODUCT)(digit_product)
