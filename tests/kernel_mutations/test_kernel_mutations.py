@@ -16,7 +16,9 @@ TESTS = ROOT / "tests" / "drivers" / "cpu"
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_fault_fits_its_file(family: str) -> None:
     for fault in FAMILIES[family].faults:
-        path = CODEGEN / f"{fault.helpers}.py" if fault.helpers else KERNELS / f"{family}.py"
+        helpers = [CODEGEN / f"{name}.py" for name in fault.helpers.split()]
+        path, *between = helpers or [KERNELS / f"{family}.py"]
+        assert all(each.exists() for each in between)
         source = path.read_text(encoding="utf-8")
         assert source.count(fault.old) == 1, fault
         assert fault.new != fault.old
