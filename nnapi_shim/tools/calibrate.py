@@ -1,25 +1,23 @@
 """Measures the devices of this machine, so that models are divided by times and not by guesses.
 
 Every device computes the same small models (probes.py) in turns, by the calls by which steps of a
-divided model run. A time is the median of several runs. Devices that take seconds to compile a
-model compile all of them before, on all processors, while nothing is measured.
+divided model run. A time is the median of several runs. Compilations that take seconds come before
+(calibrate_compilations.py).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import combinations
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import monotonic_ns, perf_counter
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from nnapi_shim import address, log
 from nnapi_shim.api.devices import Choice, chosen
-from nnapi_shim.api.model import Model
 from nnapi_shim.drivers.cpu.cache.folder import Untrusted
 from nnapi_shim.drivers.cpu.program.threads import count
 from nnapi_shim.errors import NnapiError, bad_data
@@ -42,8 +40,9 @@ from nnapi_shim.runtime.work_kinds import (
     amount_of,
 )
 from nnapi_shim.settings import ENGINES
+from nnapi_shim.tools.calibrate_compilations import Compilations, Job, takes
 from nnapi_shim.tools.latency import no_collection
-from nnapi_shim.tools.probes import LAYERS, PROBES, probe_model, tiny_model, types_of
+from nnapi_shim.tools.probes import LAYERS, PROBES, probe_model, probe_models, tiny_model, types_of
 from nnapi_shim.tools.report import Progress, Report, untold
 from nnapi_shim.version import __version__
 
@@ -56,13 +55,8 @@ _FEWEST, _MOST = 2, 1000
 """Runs of a device in a round."""
 _RUNNING = 0.5
 """Share of the time for runs; the rest is for compilations."""
-_COMPILING, _LEAST_COMPILING = 2.0, 10.0
-"""For how many times the time of the calibration a device may compile beside it, and the least
-seconds.
-"""
 _ORDER = (FLOAT32, QUANT8, FLOAT16, RELAXED)
 """The types that more models have come first: there may be no time for the last ones."""
-_TOKEN = bytes(32)
 _LARGE_BYTES = 100_000
 """Arguments from which on the time to hand them over can be told from noise."""
 _LEAST_SHARE = 0.25
@@ -199,16 +193,12 @@ def _prepared(
     return device.prepareModel(model, preference, Priority.MEDIUM, None, cache)
 
 
-def _takes(device: IDevice, models: Sequence[hal.Model]) -> bool:
-    return all(all(device.getSupportedOperations(model)) for model in models)
-
-
 def _bound(
     device: IDevice, models: Sequence[hal.Model], cache: hal.CacheHandles | None = None
 ) -> list[_Bound]:
     """Models on a device; empty if it does not run one of them."""
     try:
-        if _takes(device, models):
+        if takes(device, models):
             return [_Bound(device, model, cache) for model in models]
     except NnapiError as error:
         log.write("debug", f"{device.name} does not run a model of the calibration: {error}")
@@ -241,33 +231,9 @@ class Arguments:
         return hal.RequestArgument(block.address, length, operand.dimensions)
 
 
-class _Job(NamedTuple):
-    """The models of a kind of work and a type, on a device."""
-
-    device: str
-    kind: str
-    type: str
-
-
 def _is_measured(device: IDevice, type: str) -> bool:
     """Whether a device may have times of its own: processors compute relaxed float32 as float32."""
     return type != RELAXED or device.type is not DeviceType.CPU
-
-
-def _compile_together(
-    device: IDevice, models: Sequence[hal.Model], cache: hal.CacheHandles, end_ns: int
-) -> bool:
-    """Compile several models at once; False if the device cannot."""
-    ask: Callable[..., bool] | None = getattr(device, "compileTogether", None)
-    return ask is not None and ask(models, cache, end_ns)
-
-
-def _is_slow(device: IDevice, tiny: hal.Model, cache: hal.CacheHandles, end_ns: int) -> bool:
-    """Whether a device compiles several models at once: those do that take seconds for one."""
-    try:
-        return _compile_together(device, [tiny], cache, end_ns)
-    except NnapiError:
-        return False
 
 
 class _Measuring:
@@ -279,20 +245,13 @@ class _Measuring:
         self._until = perf_counter() + seconds
         self._parts = [(kind, type) for type in _ORDER for kind in KINDS if type in types_of(kind)]
         self._done = 0
-        self._most_compiling = max(_COMPILING * seconds, _LEAST_COMPILING)
-        self._caches: dict[str, hal.CacheHandles] = {}
-        """Device that compiles slowly -> where it keeps what it has compiled."""
-        self._compiling: dict[str, float] = {}
-        """Device -> seconds for which it has compiled while devices were measured."""
-        self._failed: set[_Job] = set()
-        self._left_out: set[_Job] = set()
-        """For which no time was left."""
+        self._compilations = Compilations(seconds)
 
     def calibration(self) -> Calibration:
         """Measure all of it."""
         with no_collection(), TemporaryDirectory(prefix="nnapi_shim-") as folder:
             calls = self._calls()
-            self._compile_ahead(hal.CacheHandles(folder, _TOKEN))
+            self._compile_ahead(folder)
             step = max(_step(self._device(UNIT)) - calls[UNIT], 0.0)
             changes = [*self._changes()]
             times: dict[str, dict[str, dict[str, tuple[Point, Point]]]] = {
@@ -308,7 +267,7 @@ class _Measuring:
                     if rate is not None:
                         rates[name].setdefault(type, []).append(rate)
             self._tell("")
-        self._tell_left_out()
+        self._compilations.warn(self._devices)
         devices = [
             MeasuredDevice(
                 device.name,
@@ -353,60 +312,28 @@ class _Measuring:
         self._in_turns([each for several in bound.values() for each in several])
         return {name: each.time for name, (each,) in bound.items()}
 
-    def _compile_ahead(self, cache: hal.CacheHandles) -> None:
-        """Compile all models of devices that can compile several together, which compile slowly, on
-        all processors; later compilations read what they have kept.
-        """
+    def _compile_ahead(self, folder: str) -> None:
+        """Compile what takes long; that is no time of the calibration."""
         began = perf_counter()
-        end = began + self._most_compiling
-        end_ns = monotonic_ns() + int(self._most_compiling * 1e9)
-        tiny = tiny_model().finished
-        slow = [each for each in self._devices if _is_slow(each, tiny, cache, end_ns)]
-        self._caches = {device.name: cache for device in slow}
         jobs = [
-            _Job(device.name, *part)
+            Job(device.name, *part)
             for part in self._parts
-            for device in slow
+            for device in self._devices
             if _is_measured(device, part[1])
         ]
 
-        def compile(job: _Job) -> None:
-            device = self._device(job.device)
-            models = [model.finished for model in probe_models(job.kind, job.type)]
-            try:
-                if perf_counter() >= end:
-                    self._left_out.add(job)
-                elif _takes(device, models):
-                    _compile_together(device, models, cache, end_ns)
-            except NnapiError as error:
-                log.write(
-                    "debug", f"{device.name} does not compile {job.kind}, {job.type}: {error}"
-                )
-                (self._failed if perf_counter() < end else self._left_out).add(job)
+        def tell(job: Job) -> None:
+            self._show(f"compiling for {job.device}: {job.kind}, {job.type}")
 
-        pool = ThreadPoolExecutor(count())
-        try:
-            for job, _ in zip(jobs, pool.map(compile, jobs), strict=True):
-                self._show(f"compiling for {job.device}: {job.kind}, {job.type}")
-        finally:
-            pool.shutdown(cancel_futures=True)
+        self._compilations.ahead(self._devices, jobs, folder, tell)
         self._until += perf_counter() - began
-
-    def _tell_left_out(self) -> None:
-        for device in self._devices:
-            jobs = [job for job in self._left_out if job.device == device.name]
-            if jobs:
-                log.warning(
-                    f"{device.name} is measured without {len(jobs)} kinds and types of work, which "
-                    f"it did not compile within {self._most_compiling:g} s; that is twice --seconds"
-                )
 
     def _changes(self) -> Iterator[Change]:
         """What changes between devices take: alternating runs, beside those of each alone."""
         self._tell("changes between devices")
         model = probe_model(CONVOLUTION, FLOAT32, PROBES[CONVOLUTION].large, LAYERS).finished
         bound = {
-            device.name: self._compiled(device, [model], _Job(device.name, CONVOLUTION, FLOAT32))
+            device.name: self._compiled(device, [model], CONVOLUTION, FLOAT32)
             for device in self._devices
         }
         pairs = [*combinations([name for name, several in bound.items() if several], 2)]
@@ -420,7 +347,7 @@ class _Measuring:
     def _measured(self, models: Sequence[hal.Model], kind: str, type: str) -> dict[str, _Times]:
         """The times of a probe, by device; without those that do not run it."""
         bound = {
-            device.name: self._compiled(device, models, _Job(device.name, kind, type))
+            device.name: self._compiled(device, models, kind, type)
             for device in self._devices
             if _is_measured(device, type)
         }
@@ -431,34 +358,18 @@ class _Measuring:
             if several
         }
 
-    def _compiled(self, device: IDevice, models: Sequence[hal.Model], job: "_Job") -> list[_Bound]:
+    def _compiled(
+        self, device: IDevice, models: Sequence[hal.Model], kind: str, type: str
+    ) -> list[_Bound]:
         """As _bound, if there is time for it."""
-        took = self._compiling.get(device.name, 0.0)
-        if took >= self._most_compiling and device.name != UNIT:
-            self._left_out.add(job)
-        if self._is_out(job):
-            return []
-        began = perf_counter()
-        bound = _bound(device, models, self._caches.get(device.name))
-        self._compiling[device.name] = took + perf_counter() - began
-        return bound
-
-    def _is_out(self, job: "_Job") -> bool:
-        return job in self._failed or job in self._left_out
+        job = Job(device.name, kind, type)
+        return self._compilations.made(job, lambda cache: _bound(device, models, cache))
 
     def _in_turns(self, bound: Sequence[_Bound]) -> None:
         seconds = self._slot(len(bound))
         for _ in range(ROUNDS):
             for each in bound:
                 each.run(seconds)
-
-
-def probe_models(kind: str, type: str) -> Iterator[Model]:
-    """The models of a probe: layers of small operations, one large operation, layers of them."""
-    probe = PROBES[kind]
-    yield probe_model(kind, type, probe.small, LAYERS)
-    yield probe_model(kind, type, probe.large, 1)
-    yield probe_model(kind, type, probe.large, LAYERS)
 
 
 def _evaluated(

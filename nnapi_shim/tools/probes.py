@@ -1,6 +1,6 @@
 """The small models that `nnapi-shim calibrate` measures: layers of one kind of work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +196,14 @@ def probe_model(kind: str, type: str, dimensions: tuple[int, ...], layers: int) 
     model.outputs(*outputs)
     model.finish()
     return model
+
+
+def probe_models(kind: str, type: str) -> Iterator[Model]:
+    """The models of a probe: layers of small operations, one large operation, layers of them."""
+    probe = PROBES[kind]
+    yield probe_model(kind, type, probe.small, LAYERS)
+    yield probe_model(kind, type, probe.large, 1)
+    yield probe_model(kind, type, probe.large, LAYERS)
 
 
 def tiny_model(layers: int = 1) -> Model:

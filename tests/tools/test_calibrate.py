@@ -13,9 +13,10 @@ from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime.division import NOISE
 from nnapi_shim.runtime.work_kinds import FLOAT32, KINDS, RECURRENT, RELAXED, TYPES
 from nnapi_shim.tools import calibrate as tool
-from nnapi_shim.tools.calibrate import _evaluated, _Times, calibrate, forget, probe_models, shown
+from nnapi_shim.tools import calibrate_compilations
+from nnapi_shim.tools.calibrate import _evaluated, _Times, calibrate, forget, shown
 from nnapi_shim.tools.explain import explain
-from nnapi_shim.tools.probes import PROBES
+from nnapi_shim.tools.probes import PROBES, probe_models
 from nnapi_shim.units import percent
 from tests.runtime.calibrations import keep, measured
 from tests.runtime.partial_devices import PartialDevice
@@ -131,7 +132,7 @@ def test_what_there_is_no_time_to_compile_is_left_out(
     is_ahead, listed, quick, monkeypatch, capfd
 ) -> None:
     monkeypatch.setattr(file, "KINDS", TWO)
-    monkeypatch.setattr(tool, "_LEAST_COMPILING", 0.0)
+    monkeypatch.setattr(calibrate_compilations, "_LEAST", 0.0)
     device = other("slow")
     if is_ahead:
         Slow(device)
