@@ -13,6 +13,7 @@ from _imp import _fix_co_filename  # type: ignore[attr-defined]
 from collections.abc import Sequence
 from posix import O_CLOEXEC, O_RDONLY, close, fstat, pread, stat
 from posix import open as open_file
+from sys import pycache_prefix
 
 from nnapi_shim.hints import Any
 
@@ -20,8 +21,10 @@ PACKAGE = f"{__package__}."
 _BY_TIME = MAGIC_NUMBER + bytes(4)
 """How bytecode begins whose source has the time and the size that follow."""
 _HEAD_BYTES = 16
-_CACHE, _, _SUFFIX = cache_from_source("*.py").partition("*")
-"""How the names of files of bytecode, relative to the folder of the source, begin and end."""
+_BESIDE = pycache_prefix is None
+"""Whether bytecode is in folders beside the sources; PYTHONPYCACHEPREFIX names another one."""
+_CACHE, _, _SUFFIX = (cache_from_source("*.py") if _BESIDE else "").partition("*")
+"""How their names, relative to the folder of the source, begin and end."""
 
 
 class SourceLoader(SourceFileLoader):
@@ -71,7 +74,7 @@ def find(
 
     path: the folders of the package that the module is in.
     """
-    if path is None or len(path) != 1 or not name.startswith(PACKAGE):
+    if not _BESIDE or path is None or len(path) != 1 or not name.startswith(PACKAGE):
         return None
     stem = name.rpartition(".")[2]
     package = f"{path[0]}/{stem}"

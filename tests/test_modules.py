@@ -146,3 +146,9 @@ for name in loaded:
 def test_all_modules_are_loaded_so_from_then_on():
     command = [sys.executable, "-c", WITHIN_PYTHON]
     subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
+
+
+def test_bytecode_in_a_folder_of_its_own_is_left_to_importlib(tmp_path):
+    code = "import nnapi_shim; from nnapi_shim import modules; "
+    code += "assert modules.find('nnapi_shim.address', nnapi_shim.__path__) is None"
+    subprocess.run([sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code], check=True)

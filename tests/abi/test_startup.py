@@ -96,6 +96,11 @@ def test_inside_python_without_our_environment(run_python):
     run_python(code, executable=sys._base_executable)
 
 
+def test_inside_python_whose_bytecode_is_elsewhere(run_python, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path))
+    run_python("library = ctypes.CDLL(path)" + COUNT)
+
+
 @pytest.mark.parametrize("loader", ["CDLL", "PyDLL"])
 def test_python_threads_race_for_the_first_call(run_python, loader):
     run_python(f"""
