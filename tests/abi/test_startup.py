@@ -96,9 +96,9 @@ def test_inside_python_without_our_environment(run_python):
     run_python(code, executable=sys._base_executable)
 
 
-def test_inside_python_whose_bytecode_is_elsewhere(run_python, monkeypatch, tmp_path):
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path))
-    run_python("library = ctypes.CDLL(path)" + COUNT)
+def test_inside_python_whose_bytecode_is_elsewhere(run_python, tmp_path):
+    code = f"import sys\nsys.pycache_prefix = {str(tmp_path)!r}  # as PYTHONPYCACHEPREFIX does\n"
+    run_python(code + "library = ctypes.CDLL(path)" + COUNT)
 
 
 @pytest.mark.parametrize("loader", ["CDLL", "PyDLL"])
