@@ -119,7 +119,8 @@ def _nearness(models: Sequence[Figures]) -> list[str]:
         "### Outputs compared with those of nnapi_shim",
         "",
         "A pair such as 1/1 counts the vectors of class scores whose largest score has the same "
-        "class. The number after it is the largest difference; for quantized outputs, in steps.",
+        "class. The number after it is",
+        "the largest difference; for quantized outputs, in steps.",
         "",
         *_table(f"| model | 2 threads | {' | '.join(TITLES.values())} |"),
     ]
