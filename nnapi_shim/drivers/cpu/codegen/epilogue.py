@@ -37,6 +37,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
     Builder,
+    constant,
     long,
     vector,
 )
@@ -328,8 +329,7 @@ class Epilogue(PartialVectors):
             "output": args["output"],
         }
         slots = {name: builder.variable(LONG, value) for name, value in first.items()}
-        whole = ir.Constant(self.sum_type, [-1] * self.lanes)
-        confidence = builder.variable(self.sum_type, whole)
+        confidence = builder.variable(self.sum_type, constant(self.sum_type, -1))  # the highest
 
         def add(count: int) -> None:
             at = {name: builder.load(slot) for name, slot in slots.items()}

@@ -96,23 +96,22 @@ def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shift
     output, _keep = address.address_of(memory)
     sizes = columns, taps, depth, tiling.columns, tiling.lanes, flip, zero
 
-    def planned(forms: int, limit: int) -> tuple[int, Shifted] | None:
-        """The number of all words, and the plan."""
+    def planned(forms: int, limit: int) -> tuple[int, int, bytes] | None:
+        """The number of all words, that of the largest panel, and the plan."""
         packed = PLAN_WORDS.pack(value.address, output, *sizes, output + 4 * numbers, limit, forms)
         where, _keep_record = address.address_of(packed)
         library.current().function("plan_words")(where, 0)
         used, total, most = address.words(output, "int32_t", PLAN_HEAD)
         if not used:
             return None
-        plan = bytes(memory[4 * PLAN_HEAD : 4 * used])
-        return total, Shifted(most, forms, plan, _lists(plan, columns, taps, most, tiling))
+        return total, most, bytes(memory[4 * PLAN_HEAD : 4 * used])
 
-    both = planned(2, limit)
-    if both is None:
+    with_two = planned(2, limit)
+    if with_two is None:
         return None
-    total, shifted = both
-    one = planned(1, min(limit, total + words_worth_a_copy(depth)))
-    return one[1] if one else shifted
+    with_one = planned(1, min(limit, with_two[0] + words_worth_a_copy(depth)))
+    _, most, plan = with_one or with_two
+    return Shifted(most, 1 if with_one else 2, plan, _lists(plan, columns, taps, most, tiling))
 
 
 def words_worth_a_copy(depth: int) -> int:
