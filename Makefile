@@ -35,7 +35,7 @@ RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 # Targets start hundreds of Pythons. Each would compile all that it imports again if none might write what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-engine-models check-engine-sweeps test-engines test-gpu bench-gpu check-sweeps fuzz-tflite clean
+.PHONY: all help library kernels best-kernels usable-kernels demo test test-slow test-integrations test-install install uninstall dist deb sbom release-check reproducible tiny lint pins bench bench-models bench-scaling bench-memory bench-large bench-operations bench-compiling bench-divisions bench-roofline docs pictures check-memory check-v3vnni check-v4 test-arm count-instructions test-riscv check-kernels-by-analysis check-memory-order random-models mutations fuzz soak stress check-native check-threads check-exports check-imports check-imports-onnx check-engines check-engine-models check-engine-sweeps test-engines test-gpu bench-gpu check-sweeps fuzz-tflite clean
 all: library kernels companion c_examples ## the library, kernels of all tiers, Android's companion libraries and the C examples
 
 help: ## this list
@@ -191,6 +191,10 @@ bench: all $(VENV)-bench/ready ## start-up, calls and kernels next to peers; PAR
 bench-models: library best-kernels $(VENV)-bench/ready ## whole models next to LiteRT, ONNX Runtime and OpenVINO; MODELS=, THREADS=, ROUNDS=, PEERS=, DEVICES=, TIER=
 	@[ -z "$(TIER)" ] || CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIER)
 	$(if $(TIER),TIER=$(TIER)) $(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
+
+# From the times of tiles on one thread; measured, too, where this machine has the processors.
+bench-scaling: library best-kernels $(VENV)-bench/ready ## predicted times of whole models on 2 to 16 processors; MODELS=
+	$(VENV)-bench/bin/python -m tests.bench.suite.scaling
 
 # Ten models, ours as a C program and in Python; ROUNDS=, PEERS= choose.
 bench-memory: library best-kernels $(VENV)-bench/ready ## peak memory of ten models next to LiteRT, ONNX Runtime and OpenVINO; ROUNDS=, PEERS=

@@ -12,6 +12,8 @@ SERIAL = 8 << 10
 """Micro-kernel steps below which a product has one tile: about 2 us."""
 STEPS_PER_TILE = 8 << 10
 """Micro-kernel steps of a tile, at least: about 2 us. A step is one vector multiplication."""
+STEPS_FOR_MANY = STEPS_PER_TILE // 4
+"""The same where there are fewer tiles than threads."""
 MIN_TILES = 4
 """Tiles of the smallest parallel products. A parallel region costs less than 0.5 us; a serial step
 moves its operands between the caches of processors.
@@ -53,7 +55,7 @@ def split(
 ) -> tuple[int, dict[str, int]]:
     """The number of tiles, and the blocking fields: not to be changed, equal layers share them.
 
-    enough: tiles for which memory is read more often, if need be.
+    enough: tiles for which memory is read more often, if need be; two for each thread.
     """
     panel_vectors = panel_columns // tiling.lanes
     panel_steps = work.tile_rows * panel_vectors * (work.words + work.finish)
@@ -63,7 +65,10 @@ def split(
     steps = work.row_tiles * panel_steps * vectors // panel_vectors
     room = (tiling.cache - work.panel_bytes) // max(1, work.row_bytes)
     room = max(1, min(room, MAX_TILE_STEPS // panel_steps))
-    target_tiles = 1 if steps < SERIAL else max(MIN_TILES, min(MAX_TILES, steps // STEPS_PER_TILE))
+    target_tiles = 1
+    if steps >= SERIAL:
+        for_each_thread = min(enough // 2, steps // STEPS_FOR_MANY)
+        target_tiles = min(MAX_TILES, max(MIN_TILES, steps // STEPS_PER_TILE, for_each_thread))
     least = -(-work.row_tiles // room)
 
     def shares(groups: int) -> tuple[int, int]:
