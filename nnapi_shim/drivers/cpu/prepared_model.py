@@ -4,6 +4,7 @@ from collections.abc import Collection
 from time import monotonic_ns
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu import passes
 from nnapi_shim.drivers.cpu.compile.compiled_graph import CompiledGraph
 from nnapi_shim.drivers.cpu.compile.segments import Segment
 from nnapi_shim.drivers.cpu.program.constants import Constants
@@ -75,9 +76,11 @@ class CpuPreparedModel:
 
     def _optimized(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
         """The main graph after the graph passes; deadline_ns: as in GraphLowering (TooLate)."""
+        main = self.main
+        if not passes.of_graph(subgraph, main.constants):
+            return subgraph
         from nnapi_shim.drivers.cpu.compile.optimize import optimized
 
-        main = self.main
         return optimized(main.library, main.referenced, main.constants, subgraph, deadline_ns)[0]
 
     def _use_cache(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.lowering import byte_pairs, convolution, matmul
+from nnapi_shim.drivers.cpu.lowering import byte_pairs
 from nnapi_shim.drivers.cpu.lowering.packing import Terms
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 
@@ -102,13 +102,13 @@ def convolved(
 def terms(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Terms | None]]:
     """What `further_terms` answers while a test runs."""
     answers: list[Terms | None] = []
+    further_terms = byte_pairs.further_terms
 
     def observed(*arguments: Any) -> Terms | None:
-        answers.append(byte_pairs.further_terms(*arguments))
+        answers.append(further_terms(*arguments))
         return answers[-1]
 
-    for module in (convolution, matmul):
-        monkeypatch.setattr(module, "further_terms", observed)
+    monkeypatch.setattr(byte_pairs, "further_terms", observed)
     yield answers
 
 

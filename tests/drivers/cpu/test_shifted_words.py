@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.lowering import convolution, matmul, shifted_words
+from nnapi_shim.drivers.cpu.lowering import byte_pairs, shifted_words
 from nnapi_shim.drivers.cpu.lowering.packing import Shifted
 from nnapi_shim.drivers.cpu.lowering.tiling import tier, tiling
 from nnapi_shim.tools.explain import explain
@@ -29,13 +29,13 @@ LEAST = {U8: 0, S8: -128, QC8: -127}
 def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Shifted | None]]:
     """What `shifted_words` returns while a test runs."""
     results: list[Shifted | None] = []
+    original = shifted_words.shifted_words
 
     def observed(*arguments: Any) -> Shifted | None:
-        results.append(shifted_words.shifted_words(*arguments))
+        results.append(original(*arguments))
         return results[-1]
 
-    for module in (convolution, matmul):
-        monkeypatch.setattr(module, "shifted_words", observed)
+    monkeypatch.setattr(shifted_words, "shifted_words", observed)
     yield results
 
 
@@ -45,8 +45,7 @@ def only_words(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(shifted_words, "WORTH", {4: 8, 8: 8})
     limit = 1 << 20 if request.param == 1 else -(1 << 20)
     monkeypatch.setattr(shifted_words, "words_worth_a_copy", lambda depth: limit)
-    for module in (convolution, matmul):
-        monkeypatch.setattr(module, "further_terms", lambda *arguments: None)
+    monkeypatch.setattr(byte_pairs, "further_terms", lambda *arguments: None)
     return int(request.param)
 
 

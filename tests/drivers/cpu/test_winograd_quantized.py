@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.lowering import convolution, winograd, winograd_quantized
+from nnapi_shim.drivers.cpu.lowering import winograd, winograd_quantized
 from nnapi_shim.drivers.cpu.lowering.tiling import tier, tiling
 
 Array = np.ndarray[Any, Any]
@@ -42,13 +42,14 @@ def always_4x4(monkeypatch: pytest.MonkeyPatch) -> None:
 def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """The names of the kernels of each convolution that is lowered to Winograd."""
     lowered: list[list[str]] = []
+    original = winograd_quantized.winograd_quantized
 
     def observed(*arguments: Any) -> Any:
-        made = winograd_quantized.winograd_quantized(*arguments)
+        made = original(*arguments)
         lowered.append([step.kernel for step in made])
         return made
 
-    monkeypatch.setattr(convolution, "winograd_quantized", observed)
+    monkeypatch.setattr(winograd_quantized, "winograd_quantized", observed)
     yield lowered
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import passes
 from nnapi_shim.drivers.cpu.compile.compiled_graph import CompiledGraph
-from nnapi_shim.drivers.cpu.compile.inlining import Referenced
 from nnapi_shim.drivers.cpu.program import library as libraries
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
@@ -13,12 +12,16 @@ from nnapi_shim.drivers.cpu.program.schedule import Rewrite
 from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
+from nnapi_shim.hints import TYPE_CHECKING
 from nnapi_shim.limits import TooLate, watched
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.compile.inlining import Referenced
 
 
 def optimized(
     library: KernelLibrary,
-    referenced: Referenced | None,
+    referenced: "Referenced | None",
     constants: Constants,
     subgraph: Subgraph,
     deadline_ns: int = 0,
@@ -36,6 +39,8 @@ def optimized(
 
 def rewrites(model: Model) -> Sequence[Rewrite]:
     """The rewrites of all passes when the CPU device compiles a model."""
+    from nnapi_shim.drivers.cpu.compile.inlining import Referenced
+
     library, referenced, constants = libraries.current(), Referenced(model), Constants(model)
     subgraph, of_graph = optimized(library, referenced, constants, model.main)
     return [*of_graph, *_of_schedule(CompiledGraph(library, referenced, subgraph, constants))]

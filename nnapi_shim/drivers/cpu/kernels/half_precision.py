@@ -1,7 +1,7 @@
 """Conversion between float16 and float32."""
 
 from nnapi_shim.drivers.cpu.codegen.numeric import f32, float_to_half, half_to_float, u16
-from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
+from nnapi_shim.drivers.cpu.lowering.images import CONVERT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 

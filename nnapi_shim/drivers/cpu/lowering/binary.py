@@ -2,7 +2,6 @@
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.lowering.byte_tables import near
 from nnapi_shim.drivers.cpu.lowering.elements import (
     all_saturated,
     requantize,
@@ -129,6 +128,8 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
 
 def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
     """Whether the kernel's float32 formula requantizes all 256 values as specified."""
+    from nnapi_shim.drivers.cpu.lowering.byte_tables import near
+
     _, unclear = near(operand, target)
     if not unclear:
         return True

@@ -11,7 +11,6 @@ from math import prod
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
-from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     INT64,
@@ -126,6 +125,8 @@ def pairwise(
             part_steps[i], part_steps[1 - i] = 0, part
             row_bytes = short * element_bytes
             source, inputs[i] = inputs[i], Buffer(part // short * row_bytes)
+            from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
+
             steps.append(copy_rows(source, inputs[i], part // short, row_bytes, 0, row_bytes))
     *outer, around, inner = axes
     all_rows = prod(axis.size for axis in axes[:-1])

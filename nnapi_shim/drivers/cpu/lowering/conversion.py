@@ -4,7 +4,7 @@ from math import prod
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, TILE, element_wise, shared
-from nnapi_shim.drivers.cpu.lowering.rearrange import convert
+from nnapi_shim.drivers.cpu.lowering.images import convert
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,

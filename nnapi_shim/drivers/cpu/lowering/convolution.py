@@ -4,28 +4,23 @@ All except DEPTHWISE_CONV_2D are matrix products of input rows, one per output p
 through a table (indirect convolution), and a filter.
 """
 
-from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
 from nnapi_shim.drivers.cpu.lowering.descriptor import (
     ConvolutionDescriptor,
     described_convolution,
     is_quantized,
 )
-from nnapi_shim.drivers.cpu.lowering.gemm import multiplied, multiplied_with
+from nnapi_shim.drivers.cpu.lowering.gemm import in_bytes, multiplied, multiplied_with
 from nnapi_shim.drivers.cpu.lowering.im2row import folded, has_few_words, is_foldable
+from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     multipliers,
     prepared_input,
     whole_filter,
 )
-from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
-from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows, window_tile_rows
-from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
-from nnapi_shim.drivers.cpu.lowering.winograd_quantized import form_of, winograd_quantized
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
@@ -52,21 +47,31 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
     if is_foldable(conv):
         return steps + joined() + after
-    if pays(conv, geometry):
-        return steps + winograd(conv, source, target, geometry) + after
-    if form := form_of(conv, geometry):
-        return steps + winograd_quantized(conv, source, target, geometry, form) + after
+    if conv.is_dense_3x3 and (fewer := _by_winograd(conv, source, target, geometry)):
+        return steps + fewer + after
     pixels = window.batch * window.in_height * window.in_width
     depth = window.in_depth
     tile_rows = window_tile_rows(window, geometry)
-    terms = further_terms(conv.filter, tile_rows, geometry)
-    shifted = shifted_words(conv.filter, tile_rows, geometry) if terms is None else None
+    terms, shifted = in_bytes(conv.filter, tile_rows, geometry)
     if terms is None and shifted is None and has_few_words(conv, geometry):
         return steps + joined() + after
     input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
     table, rows = window_rows(conv, input, geometry)
     steps += table
     return steps + multiplied(product, conv.filter, input, rows, depth, target, geometry) + after
+
+
+def _by_winograd(
+    conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling
+) -> list[Step]:
+    """The steps with fewer products; none where they do not pay."""
+    from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
+    from nnapi_shim.drivers.cpu.lowering.winograd_quantized import form_of, winograd_quantized
+
+    if pays(conv, tiling):
+        return winograd(conv, source, target, tiling)
+    form = form_of(conv, tiling)
+    return winograd_quantized(conv, source, target, tiling, form) if form else []
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
@@ -87,6 +92,8 @@ def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
 
 def _columns_first(filter: Filter) -> tuple[Step, Filter]:
     """The filter [taps, columns] as [columns, taps]."""
+    from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+
     taps, columns, size = filter.taps, filter.columns, ELEMENT_BYTES[filter.operand.type]
     turned = Buffer(byte_size(filter.operand))
     axes = [Axis(columns, size, taps * size), Axis(taps, columns * size, size)]
@@ -109,6 +116,8 @@ def _single_channels(
     conv: ConvolutionDescriptor, source: Any, target: Any, geometry: Tiling
 ) -> list[Step]:
     """The filter [columns, taps] becomes [taps, columns]."""
+    from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+
     whole, size = whole_filter(conv.product, conv.filter), ELEMENT_BYTES[conv.filter.type]
     columns, taps = whole.columns, whole.taps
     filter = Buffer(byte_size(conv.filter))

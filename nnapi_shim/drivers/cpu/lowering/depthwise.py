@@ -7,8 +7,8 @@ from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, lower_interleaved
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
+from nnapi_shim.drivers.cpu.lowering.images import CONVERT
 from nnapi_shim.drivers.cpu.lowering.packing import Filter
-from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
 from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
 from nnapi_shim.drivers.cpu.program import threads

@@ -6,8 +6,8 @@ It is used for coordinates and scores of boxes: float16 is widened, quantized va
 
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, shared
+from nnapi_shim.drivers.cpu.lowering.images import convert, widened
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
-from nnapi_shim.drivers.cpu.lowering.rearrange import convert, widened
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, At, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE

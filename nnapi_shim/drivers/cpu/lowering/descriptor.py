@@ -36,6 +36,15 @@ class ConvolutionDescriptor(NamedTuple):
     dilation_height: int
     dilation_width: int
 
+    @property
+    def is_dense_3x3(self) -> bool:
+        """Whether it reads 3x3 neighbours of every pixel."""
+        return (
+            self.window.filter_height == self.window.filter_width == 3
+            and self.stride_height == self.stride_width == 1
+            and self.dilation_height == self.dilation_width == 1
+        )
+
 
 def is_quantized(op: BoundOperation) -> bool:
     """Whether the operands are 8-bit integers; otherwise they are float32 or float16."""

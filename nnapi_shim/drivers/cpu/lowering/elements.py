@@ -1,10 +1,8 @@
 """Element-wise steps: tiling, unary steps, byte tables and requantization."""
 
-from array import array
 from collections.abc import Iterable, Sequence
 from math import copysign, floor, inf
 
-from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32_MAX,
@@ -18,8 +16,11 @@ from nnapi_shim.drivers.cpu.program.record import (
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula
 
 ELEMENTS = {"count": INT64, "part": INT64}
 """In a record: a tile is `part` of `count` elements."""
@@ -63,6 +64,8 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
     """(steps before, memory of an operand in the scale and zero point of `target`)."""
     if stays(operand, target):
         return [], operand
+    from nnapi_shim.drivers.cpu.lowering.byte_tables import rescaled
+
     count = element_count(operand.dimensions)
     buffer = Buffer(count)
     step = Step(
@@ -84,7 +87,7 @@ def stays(operand: BoundOperand, target: BoundOperand) -> bool:
     return same and operand.scale <= FLOAT32_MAX / 255
 
 
-def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
+def requantized(operand: BoundOperand, target: BoundOperand) -> "Formula":
     """round((q - z) * s / s_target + z_target) of stored values, clamped to the type; the product
     is float32 (semantics.md 5.5).
     """
@@ -110,6 +113,8 @@ def byte_table(type: OperandType, results: list[int]) -> bytes:
 
 def singles(values: Iterable[float]) -> Sequence[float]:
     """Round each value to the nearest float32, or infinity."""
+    from array import array  # a library of its own, which few models need
+
     return array("f", values)
 
 

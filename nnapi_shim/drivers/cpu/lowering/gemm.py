@@ -7,20 +7,19 @@ through a table of offsets, one per output row and filter tap, without im2col co
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
-from nnapi_shim.drivers.cpu.lowering.digit_products import digit_product
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
+    Shifted,
+    Terms,
     packed_filter,
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
-from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles, tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.functions import lru_cache
@@ -165,6 +164,21 @@ def _row_table(tail: int, row_bytes: int, tile_rows: int) -> bytes:
     return pack(f"<{2 * tile_rows}q", *offsets)
 
 
+def in_bytes(
+    filter: BoundOperand, tile_rows: int, tiling: Tiling
+) -> tuple[Terms | None, Shifted | None]:
+    """How a constant filter [columns, ..., depth] is multiplied as bytes without dot products:
+    in pairs (byte_pairs.py) or by words (shifted_words.py); two None for neither.
+    """
+    if not tier().byte_pairs:
+        return None, None
+    from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
+    from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
+
+    terms = further_terms(filter, tile_rows, tiling)
+    return terms, shifted_words(filter, tile_rows, tiling) if terms is None else None
+
+
 def multiplied(
     product: ProductDescriptor,
     filter: BoundOperand,
@@ -197,13 +211,19 @@ def multiplied_with(
     if not product.quantized:
         format = weight_bytes(filter.operand, rows.tile_rows, rows.images * rows.image_rows)
     if format == INT8:
+        from nnapi_shim.drivers.cpu.lowering.digit_products import digit_product
+
         count = rows.images * rows.image_rows
         return digit_product(
             product, filter, rows.source, count, depth, target, tiling, output_columns
         )
     if input.terms is not None:
+        from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
+
         packed = packed_terms(product, filter, input, depth, tiling)
     elif input.shifted is not None:
+        from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
+
         packed = packed_words(product, filter, input, depth, tiling)
     else:
         packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, format)

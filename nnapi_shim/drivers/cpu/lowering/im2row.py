@@ -17,7 +17,6 @@ from nnapi_shim.drivers.cpu.lowering.gemm import multiplied_with
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts
 from nnapi_shim.drivers.cpu.lowering.requantization import dot_zero, signed_zero
-from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
@@ -222,6 +221,8 @@ def _folded_filter(
     conv: ConvolutionDescriptor, filter: Filter, joined: int, parts: int, tiling: Tiling
 ) -> tuple[list[Step], Filter]:
     """The filter of `joined` outputs: [joined, columns, filter rows, parts, depth]."""
+    from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+
     window = conv.window
     step, depth = _reach(conv, joined)
     row = window.filter_width * window.in_depth

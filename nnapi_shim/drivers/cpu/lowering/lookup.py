@@ -2,7 +2,7 @@
 
 from math import prod
 
-from nnapi_shim.drivers.cpu.lowering.rearrange import widened
+from nnapi_shim.drivers.cpu.lowering.images import widened
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES

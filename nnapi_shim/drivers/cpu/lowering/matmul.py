@@ -3,22 +3,20 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
-from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
 from nnapi_shim.drivers.cpu.lowering.descriptor import (
     ProductDescriptor,
     described_product,
     is_quantized,
 )
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied, multiplied_with
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, prepared_input
-from nnapi_shim.drivers.cpu.lowering.rearrange import (
-    image_in,
-    image_out,
-    narrowed,
-    widened,
+from nnapi_shim.drivers.cpu.lowering.gemm import (
+    consecutive_rows,
+    in_bytes,
+    multiplied,
+    multiplied_with,
 )
-from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
+from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out, narrowed, widened
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, strides
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
@@ -79,8 +77,7 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     steps, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
     tile_rows = geometry.tile_rows(batch)
-    terms = further_terms(op.weights, tile_rows, geometry)
-    shifted = shifted_words(op.weights, tile_rows, geometry) if terms is None else None
+    terms, shifted = in_bytes(op.weights, tile_rows, geometry)
     input = prepared_input(product, source, batch, depth, geometry, terms, shifted)
     rows = consecutive_rows(input.source, batch, input.row_bytes, tile_rows)
     return steps + multiplied(product, op.weights, input, rows, depth, target, geometry) + after

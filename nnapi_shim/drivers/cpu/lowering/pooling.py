@@ -2,7 +2,7 @@
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
-from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, image_in, image_out, to_nhwc
+from nnapi_shim.drivers.cpu.lowering.images import from_nhwc, image_in, image_out, to_nhwc
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,

@@ -7,7 +7,7 @@ known, the boxes are stored in the outputs.
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.lowering.dequantize import reals, store
-from nnapi_shim.drivers.cpu.lowering.rearrange import to_nhwc
+from nnapi_shim.drivers.cpu.lowering.images import to_nhwc
 from nnapi_shim.drivers.cpu.lowering.suppression import parts, scratch_bytes
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,

@@ -1,5 +1,4 @@
-"""TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, SPACE/DEPTH/BATCH operations as steps, and conversions
-of layout and number format around other kernels.
+"""TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, SPACE/DEPTH/BATCH operations as steps.
 
 The operations split the axes of the input and permute the parts.
 """
@@ -8,17 +7,12 @@ from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import Alias, Buffer, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.hal.types import byte_size, element_count
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.shapes import nhwc
-
-CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64, parts=INT64)
-
-TILE_BYTES = 256 << 10
-"""Output bytes of a tile of a conversion, about."""
 
 
 def lower_transpose(op: BoundOperation) -> list[Step | Alias]:
@@ -119,63 +113,9 @@ def _in_order(dimensions: Sequence[int], order: Sequence[int], size: int) -> lis
     ]
 
 
-def to_nhwc(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:
-    """(steps before, memory of the image in NHWC order)."""
-    if not nchw:
-        return [], operand
-    batch, depth, height, width = operand.dimensions
-    buffer = Buffer(byte_size(operand))
-    return [transpose(operand, buffer, operand, batch, depth, height * width)], buffer
-
-
-def from_nhwc(operand: BoundOperand, nchw: bool) -> tuple[Any, list[Step]]:
-    """(memory for an image in NHWC order, steps after that copy it to the operand)."""
-    if not nchw:
-        return operand, []
-    batch, depth, height, width = operand.dimensions
-    buffer = Buffer(byte_size(operand))
-    return buffer, [transpose(buffer, operand, operand, batch, height * width, depth)]
-
-
 def transpose(
     source: Any, target: Any, like: BoundOperand, count: int, rows: int, columns: int
 ) -> Step:
     """[count, rows, columns] -> [count, columns, rows]; `like` has the element type."""
     axes = _in_order((count, rows, columns), (0, 2, 1), ELEMENT_BYTES[like.type])
     return copied(source, target, axes, ELEMENT_BYTES[like.type])
-
-
-def widened(source: Any, count: int) -> tuple[list[Step], Buffer]:
-    """(step that widens `count` float16 numbers, memory of the float32 numbers)."""
-    buffer = Buffer(4 * count)
-    return [convert("widen_f16", source, buffer, count)], buffer
-
-
-def narrowed(target: Any, count: int) -> tuple[Buffer, list[Step]]:
-    """(memory for float32 numbers, step after that stores them as float16)."""
-    buffer = Buffer(4 * count)
-    return buffer, [convert("narrow_f16", buffer, target, count)]
-
-
-def convert(kernel: str, source: Any, target: Any, count: int) -> Step:
-    """Convert `count` numbers with the kernel widen_f16 or narrow_f16."""
-    parts = -(-4 * count // TILE_BYTES)
-    return Step(CONVERT, kernel, tiles=parts, input=source, output=target, count=count, parts=parts)
-
-
-def image_in(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:
-    """As to_nhwc, with float16 widened to float32."""
-    steps, source = to_nhwc(operand, nchw)
-    if operand.type.name == "TENSOR_FLOAT16":
-        more, source = widened(source, element_count(operand.dimensions))
-        steps += more
-    return steps, source
-
-
-def image_out(operand: BoundOperand, nchw: bool) -> tuple[Any, list[Step]]:
-    """As from_nhwc, with float32 narrowed to float16."""
-    target, steps = from_nhwc(operand, nchw)
-    if operand.type.name == "TENSOR_FLOAT16":
-        target, first = narrowed(target, element_count(operand.dimensions))
-        steps = first + steps
-    return target, steps

@@ -10,8 +10,8 @@ from nnapi_shim.drivers.cpu.lowering.digit_products import (
     packed_for_digits,
 )
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
+from nnapi_shim.drivers.cpu.lowering.images import narrowed, widened
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
-from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import Buffer, Step

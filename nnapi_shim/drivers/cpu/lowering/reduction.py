@@ -12,7 +12,7 @@ from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
-from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,

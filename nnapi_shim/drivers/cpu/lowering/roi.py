@@ -3,7 +3,7 @@
 from math import ceil
 
 from nnapi_shim.drivers.cpu.lowering.dequantize import reals
-from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
+from nnapi_shim.drivers.cpu.lowering.images import from_nhwc, to_nhwc
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,

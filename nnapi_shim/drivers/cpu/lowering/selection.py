@@ -3,7 +3,7 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, TILE, requantize, shared
-from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.suppression import HISTOGRAM_BYTES
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE

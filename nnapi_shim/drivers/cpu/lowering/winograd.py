@@ -119,9 +119,7 @@ def fits(
     """
     window = conv.window
     return (
-        window.filter_height == window.filter_width == 3
-        and conv.stride_height == conv.stride_width == 1
-        and conv.dilation_height == conv.dilation_width == 1
+        conv.is_dense_3x3
         and window.in_depth % channels == 0
         and conv.filter.dimensions[0] % tiling.lanes == 0
         and patches(window, side) >= least

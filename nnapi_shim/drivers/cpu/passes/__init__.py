@@ -175,6 +175,18 @@ def left_out() -> frozenset[str]:
     return frozenset(NAMES if ALL in names else names.intersection(NAMES))
 
 
+def of_graph(subgraph: Subgraph, constants: Constants) -> list[str]:
+    """The passes that may rewrite a graph."""
+    without = left_out()
+    return [
+        each.name
+        for each in GRAPH_PASSES
+        if each.name not in without
+        and (constants.are_relaxed or not each.relaxed)
+        and each.applies(subgraph)
+    ]
+
+
 def rewrite_graph(
     subgraph: Subgraph, constants: Constants, evaluate: Evaluate
 ) -> tuple[Subgraph, Sequence[Rewrite]]:
@@ -182,16 +194,7 @@ def rewrite_graph(
 
     constants: the constants of the model; passes add the constants that they compute.
     """
-    without = left_out()
-    names = [
-        each.name
-        for each in GRAPH_PASSES
-        if each.name not in without
-        and (constants.are_relaxed or not each.relaxed)
-        and each.applies(subgraph)
-    ]
-    if not names:
-        return subgraph, ()
+    names = of_graph(subgraph, constants)
     from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph
 
     graph = MutableGraph(subgraph, constants, evaluate)
