@@ -36,7 +36,7 @@ def view(address: int, length: int) -> Any:
 
 def read(address: int, length: int) -> bytes:
     """A copy of the `length` bytes at `address`."""
-    return bytes(view(address, length))
+    return bytes(_ffi.buffer(_ffi.cast(_char_pointer, address), length))
 
 
 def write(address: int, data: bytes | bytearray) -> None:

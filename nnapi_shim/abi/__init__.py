@@ -25,9 +25,9 @@ NOUNS = (
     "model",
 )
 """Files of exported functions, by the noun in their names."""
-MOST_YOUNG = 10_000
+MOST_YOUNG = 20_000
 """Threshold of the garbage collector, in objects of the youngest generation: above the number that
-compiling a model allocates, as these objects stay alive.
+building and compiling a model of a hundred operations allocates, as these objects stay alive.
 """
 
 

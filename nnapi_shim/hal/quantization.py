@@ -59,7 +59,8 @@ MAX_BYTES = 0xFFFFFFFF
 
 def decoded(type: T, data: bytes) -> Any:
     """The Python value of a scalar, or the tuple of numbers of a tensor."""
-    numbers = unpack(f"<{len(data) // ELEMENT_BYTES[type]}{STRUCT_CODES[type]}", data)
+    code = STRUCT_CODES[type]
     if type in SCALARS:
-        return bool(numbers[0]) if STRUCT_CODES[type] == "B" else numbers[0]
-    return numbers
+        (number,) = unpack(f"<{code}", data)
+        return bool(number) if code == "B" else number
+    return unpack(f"<{len(data) // ELEMENT_BYTES[type]}{code}", data)

@@ -164,7 +164,7 @@ def _is_declared(item: hal.Operation, graph: hal.Subgraph, graphs: list[bool]) -
         _match(item, operands)
     except NnapiError:
         return False
-    return all(
+    return not graphs or all(
         graphs[operands[index].location.offset]
         for index in item.inputs
         if operands[index].lifetime is OperandLifeTime.SUBGRAPH

@@ -75,36 +75,32 @@ def check_omitted(op: BoundOperation, name: str) -> None:
         )
 
 
-def check_operands(op: BoundOperation) -> None:
-    """Refuse omitted and zero-sized inputs that the operation does not accept."""
+def check_inputs(op: BoundOperation) -> None:
+    """Refuse omitted and zero-sized inputs that the operation does not accept, then infinite scales
+    if it does not accept these.
+    """
     operation, repeated = op.match.operation, op.match.repeated[0]
+    given: list[tuple[str, BoundOperand]] = []
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
         if value is None or name == repeated:
             check_omitted(op, name)
         for operand in value if name == repeated else (value,):
-            if (
-                isinstance(operand, BoundOperand)
-                and 0 in operand.dimensions
-                and not operation.allow_zero_sized
-            ):
+            if not isinstance(operand, BoundOperand):
+                continue
+            if 0 in operand.dimensions and not operation.allow_zero_sized:
                 raise operation.refused_input(
                     f"{name} has dimensions {list(operand.dimensions)}; none may be 0",
                     "operation.input.empty",
                 )
-
-
-def check_scales(op: BoundOperation) -> None:
-    """Refuse infinite scales of inputs, unless the operation accepts them."""
-    if op.match.operation.infinite_scales:
+            given.append((name, operand))
+    if operation.infinite_scales:
         return
-    repeated = op.match.repeated[0]
-    for name in dict.fromkeys(op.match.input_names):
-        value = getattr(op, name)
-        for operand in value if name == repeated else (value,):
-            if isinstance(operand, BoundOperand) and operand.type in QUANTIZED_RANGE:
-                scales = operand.channel_quant.scales if operand.channel_quant else ()
-                _check_finite(op, name, (operand.scale, *scales))
+    for name, operand in given:
+        if operand.type in QUANTIZED_RANGE:
+            _check_finite(op, name, (operand.scale,))
+            if operand.channel_quant:
+                _check_finite(op, name, operand.channel_quant.scales)
 
 
 def check_output_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
@@ -172,8 +168,7 @@ def resolve(op: BoundOperation) -> list[BoundOperand]:
     """
     operation = op.match.operation
     try:
-        check_operands(op)
-        check_scales(op)
+        check_inputs(op)
         for check in operation.checks:
             check(op)
         parameters = operation.quantization(op)

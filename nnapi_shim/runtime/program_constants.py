@@ -107,23 +107,25 @@ def segment_of(where: int, length: int) -> tuple[ProgramConstants, int] | None:
 
 
 def unchanged(model: Model) -> Model:
-    """A model whose values in the executable are as they were at finish."""
+    """A model whose values in the executable are as they were at finish.
+
+    Between its values of a segment may be others; if one of these was written to, nothing is lost.
+    """
     if _sandboxed:
         return model
-    written = set()
+    spans: dict[int, tuple[int, int]] = {}
     for graph in (model.main, *model.referenced):
         for operand in graph.operands:
             if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
                 number, offset, length = operand.location
-                pool = model.pools[number]
-                if isinstance(pool, ProgramConstants) and _is_written(pool.map() + offset, length):
-                    written.add(number)
-    if not written:
-        return model
+                if isinstance(model.pools[number], ProgramConstants):
+                    begin, end = spans.get(number, (offset, 0))
+                    spans[number] = min(begin, offset), max(end, offset + length)
     pools: list[Any] = list(model.pools)
-    for number in written:
-        pools[number] = pools[number].unchanged()
-    return model._replace(pools=tuple(pools))
+    for number, (begin, end) in spans.items():
+        if _is_written(pools[number].map() + begin, end - begin):
+            pools[number] = pools[number].unchanged()
+    return model if pools == [*model.pools] else model._replace(pools=tuple(pools))
 
 
 def _headers() -> tuple[int, list[list[int]]]:

@@ -19,9 +19,8 @@ from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.operations import bound_operand, bound_operation, family, trampoline
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import (
-    check_operands,
+    check_inputs,
     check_output_scales,
-    check_scales,
     check_size,
     merge_dimensions,
     require_outputs,
@@ -219,8 +218,7 @@ class GraphRun:
 
     def _run(self, op: BoundOperation, item: hal.Operation) -> None:
         declaration, outputs = op.match.operation, op.outputs
-        check_operands(op)
-        check_scales(op)
+        check_inputs(op)
         for check in declaration.checks:
             check(op)
         parameters = declaration.quantization(op)

@@ -23,6 +23,7 @@ and root can change a mapped file (`folder.py`). A damaged or foreign file is tr
 Loading must be much faster than compiling, so it imports no more than this module does.
 """
 
+import marshal
 import os
 from _operator import _compare_digest
 from itertools import chain
@@ -63,6 +64,8 @@ ALIGNMENT = 64
 COPY = OperandLifeTime.CONSTANT_COPY
 SMALL = 1 << 12
 """Bytes of a constant that is part of the key, at most; larger ones are verified at loading."""
+MARSHALLED = 2
+"""The version of marshal's format that writes each object in full, wherever else it occurs."""
 
 Stored = tuple[Program, list[OutputShape], list[tuple[int, int]]]
 """A program, the output shapes of its segment, and (position, bytes) of the written outputs."""
@@ -244,27 +247,15 @@ def _serialized(graph: Subgraph, values: bytes) -> list[bytes]:
     """A unique serialization of a graph, and its small constants."""
     columns = (*zip(*graph.operands, strict=True),) or 8 * ((),)
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
-    kinds, inputs, outputs, numbers = (*zip(*graph.operations, strict=True),) or 4 * ((),)
+    kinds, *others = (*zip(*graph.operations, strict=True),) or 4 * ((),)
     per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
-    groups = *dimensions, *inputs, *outputs, graph.input_indexes, graph.output_indexes
-    integers = [
-        len(types),
-        len(kinds),
-        len(per_channel),
-        *map(len, groups),
-        *chain.from_iterable(groups),
-        *types,
-        *zero_points,
-        *lifetimes,
-        *chain.from_iterable(locations),
-        *kinds,
-        *numbers,
-        *chain.from_iterable([(at, len(scales), axis) for at, scales, axis in per_channel]),
-    ]
-    real = [*scales, *chain.from_iterable([scales for _, scales, _ in per_channel])]
+    integers = [*types, *lifetimes, *kinds, *chain.from_iterable(locations)]
+    arguments = graph.input_indexes, graph.output_indexes
+    rest = dimensions, scales, zero_points, others, per_channel, arguments
     small = [
         values[offset : offset + length]
         for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
         if length <= SMALL and lifetime is COPY
     ]
-    return [pack(f"<{len(integers)}q{len(real)}d", *integers, *real), *small]
+    # marshal takes neither enums nor named tuples
+    return [pack(f"<{len(integers)}q", *integers), marshal.dumps(rest, MARSHALLED), *small]

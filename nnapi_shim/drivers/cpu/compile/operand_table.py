@@ -180,7 +180,7 @@ class OperandTable:
 
     def value(self, index: int) -> bytes:
         """Contents of an operand; raises NeedsValue if they are known only at run time."""
-        owner = self.owner(index)
+        owner = self.aliases.get(index, index)
         where = self.constant_addresses.get(owner)
         if where is not None:
             return address.read(where, byte_size(self.declared[owner]))

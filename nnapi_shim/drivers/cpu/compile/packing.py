@@ -69,15 +69,15 @@ class Packing:
                 addresses[name] = value
                 reads_constants |= isinstance(value, int) and value != 0
                 is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
-        values = step.record.values({**fields, **addresses})
+        values = [*step.record.values({**fields, **addresses})]
         output: Buffer = fields["output"]
         key = (step.kernel, *[value for value in values if value is not output])
         block = constants.packed(key, is_shared) or self._blocks.get(key)
         if block is None:
             block = self._row.block(output.length)
-            addresses["output"] = block.address
             self._drop_pages(WORTH_DROPPING)
-            self._add(step, [*step.record.values({**fields, **addresses})], origin)
+            values = [block.address if value is output else value for value in values]
+            self._add(step, values, origin)
             self._note_files([fields[name] for name in addresses], address_of)
             self._blocks[key] = block
             self._bytes += block.length

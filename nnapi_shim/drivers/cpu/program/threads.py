@@ -81,7 +81,8 @@ def _quotas(proc: str) -> Iterator[int]:
             if not is_v1 and not is_v2:
                 continue
             inside = os.path.relpath(path, root)
-            below = [] if inside.startswith("..") else inside.split("/")
+            is_below = inside != "." and not inside.startswith("..")
+            below = inside.split("/") if is_below else []
             for depth in range(len(below) + 1):  # every enclosing group has a quota
                 folder = os.path.join(point, *below[:depth])
                 yield from _quota(folder, is_v2)
@@ -91,9 +92,9 @@ def _mounts(table: str) -> Iterator[tuple[str, str, str, list[str]]]:
     """Root, mount point, type and options of each mounted control group file system."""
     for line in table.splitlines():
         fields, _, rest = line.partition(" - ")
-        root, point = fields.split()[3:5]
-        kind, _, options = rest.split()[:3]
-        if kind.startswith("cgroup"):
+        if rest.startswith("cgroup"):
+            root, point = fields.split()[3:5]
+            kind, _, options = rest.split()[:3]
             yield root, point, kind, options.split(",")
 
 

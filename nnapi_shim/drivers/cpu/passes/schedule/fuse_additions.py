@@ -89,7 +89,7 @@ def _inputs_survive(schedule: Schedule, steps: list[ScheduledStep], first: int, 
     read = {root for _, root in _roots(schedule, steps[first].step)}
     for scheduled in watched(steps[first + 1 : last]):
         step = scheduled.step
-        if read.intersection(root for name, root in _roots(schedule, step) if name in step.writes):
+        if not read.isdisjoint([schedule.root(step.fields[name]) for name in step.writes]):
             return False
     return True
 
