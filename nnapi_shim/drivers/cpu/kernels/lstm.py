@@ -184,6 +184,9 @@ def lstm(a, tile, deadline):
 def lstm_round(a, tile, deadline):
     """output: float32[units]; a tile is the units of a panel, with all of their gates."""
     most, units = columns_of_panel(a.weight_bytes), a.units
+    if a.turned != 0:
+        end = a.turned if tile < a.turned else (units + most - 1) // most + a.turned
+        tile = end - 1 - tile
     first = tile * most
     count = min(most, units - first)
     offset, unit_bytes, state = first * 4, units * 4, a.state

@@ -1,12 +1,15 @@
 """An LSTM sequence of batch size 1 as rounds: one parallel step per time step.
 
 A tile computes all gates of several units; it needs only the output of the previous round. A thread
-gets about the same units in each round, so their weights stay in its cache.
+gets about the same units in each round, so their weights stay in its cache. Every other round takes
+the tiles of a thread from the last to the first: what the cache holds of weights that do not fit is
+what the round before has read last.
 """
 
 from nnapi_shim.drivers.cpu.lowering.digit_products import prepared_digits
 from nnapi_shim.drivers.cpu.lowering.recurrent import Rows, panel_columns
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.lstm_cell import GATES, Cell
@@ -35,6 +38,7 @@ ROUND = record(
     weight_bytes=INT64,
     digits=ADDRESS,
     capacity=INT64,
+    turned=INT64,
 )
 """A round; a tile is the units of a panel. Absent operands have address 0.
 
@@ -42,6 +46,7 @@ products, aux_products: float32 [gates, units] of this time step. state, next_st
 cells, output: float32 [units]; first_cells: initial cell state, only in the first round.
 gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: only in the last round.
 digits, capacity: those of the state, if weights are int8.
+turned: the first so many tiles are in reversed order, and so are the others; 0: all are in order.
 """
 
 WRITES = ("next_state", "cells", "gates", "output", "output_state_out", "cell_state_out")
@@ -83,6 +88,9 @@ def rounds(
         "cell_clip": fields["cell_clip"],
         **{name: fields[name] for name in ("weight_bytes", "digits", "capacity")},
     }
+    tiles = -(-units // panel_columns(fields["weight_bytes"], geometry))
+    # A worker begins at the last tile.
+    turned = -(-tiles // min(2, threads.count()))
     steps = []
     for number in range(rows.steps):
         time = rows.steps - 1 - number if backward else number
@@ -96,7 +104,7 @@ def rounds(
             Step(
                 ROUND,
                 "lstm_round",
-                tiles=-(-units // panel_columns(fields["weight_bytes"], geometry)),
+                tiles=tiles,
                 writes=WRITES,
                 products=At(fields["products"], row * row_bytes),
                 aux_products=None if aux is None else At(aux, row * row_bytes),
@@ -106,6 +114,7 @@ def rounds(
                 output=At(fields["output"], row * fields["output_stride"]),
                 output_state_out=fields["output_state_out"] if is_last else None,
                 cell_state_out=fields["cell_state_out"] if is_last else None,
+                turned=turned if number % 2 else 0,
                 **same,
             )
         )
