@@ -28,6 +28,7 @@ class Family(NamedTuple):
 
 
 F = Fault
+SLIDING = "depthwise_sliding"
 EPILOGUE = "epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
@@ -76,13 +77,26 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "depthwise": Family(
-        "convolution",
+        "convolution depthwise_sliding",
         (
+            F("in reversed(range(1, TAPS)):", "in range(1, TAPS):", SLIDING),
+            F('builder.sub(long(column), args["first_column"])', "long(column)", SLIDING),
+            F("builder.store(self.bias, slot)", "pass", SLIDING),
+            F("columns < STRIP + TAPS - 1,", "count < FIXED,"),
+            F("end_row - first_row,", "rows + TAPS - 1,"),
+            F("min(end - row, a.out_height - h, most)", "min(end - row, most)"),
             F(
                 "if columns < (FIXED - 1) * a.stride_width + a.filter_width:",
                 "if columns < (FIXED - 1) * a.stride_width + a.filter_width - 1:",
             ),
             F("a.filter + first * filter_row", "a.filter + 0 * filter_row"),
+        ),
+    ),
+    "lstm": Family(
+        "lstm",
+        (
+            F("tile = end - 1 - tile", "tile = max(end - 2 - tile, 0)"),
+            F("a.turned if tile < a.turned else", "a.turned if tile > a.turned else"),
         ),
     ),
     "depthwise_quantized": Family(

@@ -6,7 +6,15 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim.drivers.cpu.compile import layout
-from nnapi_shim.drivers.cpu.program.memory_planner import ALIGNMENT, LiveRange, most_alive, plan
+from nnapi_shim.drivers.cpu.program.memory_planner import (
+    ALIGNMENT,
+    GAP,
+    PERIOD,
+    STAGGERED,
+    LiveRange,
+    most_alive,
+    plan,
+)
 from tests.trained_models.manifest import FOLDER, WHY_SKIPPED, entries
 
 NEAR = 1.10
@@ -32,6 +40,14 @@ def test_nothing_needs_nothing():
 def test_a_chain_alternates_between_two_buffers():
     chain = [LiveRange(1024, step, step + 1) for step in range(50)]
     assert check(chain) == 2 * 1024
+
+
+def test_large_neighbours_do_not_begin_at_the_same_byte_of_half_a_page():
+    for length in range(STAGGERED, STAGGERED + 2 * PERIOD, ALIGNMENT):
+        offsets, size = plan([LiveRange(length, 0, 1), LiveRange(length, 1, 2)])
+        distance = max(offsets) - min(offsets)
+        assert GAP <= distance % PERIOD <= PERIOD - GAP
+        assert 2 * length <= size <= 2 * (length + PERIOD // 2)
 
 
 def test_a_hole_is_joined_and_used_again():

@@ -16,18 +16,28 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     WIDE,
     pixels,
 )
+from nnapi_shim.drivers.cpu.codegen.depthwise_sliding import STRIP, TAPS, run_strip
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import TILING
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
-from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
+from nnapi_shim.drivers.cpu.lowering.depthwise import (
+    DEPTHWISE,
+    EXPAND,
+    PACK_DEPTHWISE,
+    SLIDING,
+    has_sliding,
+)
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 CACHE_LINE = 64
 FOUR_LINES = 4 * CACHE_LINE
 MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
+
+FEWEST_ROWS = 3
+"""Rows of a tile from which `sliding` is faster; fuse_tiles makes tiles of fewer."""
 
 
 prefetch_far = emits(types.void(types.int64))(lambda b, address: b.prefetch(address, locality=2))
@@ -78,8 +88,8 @@ def fixed_variant(a):
     return is_fixed, number
 
 
-def depthwise(kind: str, element_bytes: int) -> None:
-    """The kernel of an element type.
+def depthwise(kind: str, element_bytes: int) -> Any:
+    """The kernel of an element type; returns its body.
 
     Filter widths with variants of the micro-kernel compute FIXED pixels at once, also at borders.
     Otherwise they compute PIXELS pixels at once if all filter columns are within the image, and the
@@ -105,8 +115,8 @@ def depthwise(kind: str, element_bytes: int) -> None:
             variant, count, w = SOME, PIXELS, min(w, inner_end - PIXELS)
         return variant, count, first_column, columns, w
 
-    @kernel(DEPTHWISE, f"depthwise_conv_2d_{kind}")
-    def convolve(a, tile, deadline):
+    @helper
+    def by_rows(a, tile, deadline):
         channels, stride = a.channels, a.stride_width
         pixel_bytes = channels * element_bytes
         row_bytes, tap_step = a.in_width * pixel_bytes, a.dilation_width * pixel_bytes
@@ -162,8 +172,66 @@ def depthwise(kind: str, element_bytes: int) -> None:
                     w = phase
         return 0
 
+    @kernel(DEPTHWISE, f"depthwise_conv_2d_{kind}")
+    def convolve(a, tile, deadline):
+        return by_rows(a, tile, deadline)
 
-depthwise("f32", 4)
+    return by_rows
+
+
+def sliding(by_rows: Any) -> None:
+    """The kernel of float32, 3x3, stride 1: strips of pixels, from the top to the bottom."""
+
+    @kernel(DEPTHWISE, SLIDING)
+    def convolve(a, tile, deadline):
+        if a.tile_rows < FEWEST_ROWS:
+            return by_rows(a, tile, deadline)
+        pixel_bytes = a.channels * 4
+        row_step, output_row = a.in_width * pixel_bytes, a.out_width * pixel_bytes
+        # A call of the micro-kernel is short next to the time between looks at the clock.
+        most = max(1, LONG // (STRIP * TAPS * TAPS * a.channels))
+        row, end = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)
+        work = 0
+        while row < end:
+            image, h = row // a.out_height, row % a.out_height
+            rows = min(end - row, a.out_height - h, most)
+            start = h - a.pad_top
+            first_row, end_row = inside(start, rows + TAPS - 1, 1, a.in_height)
+            source = a.input + (image * a.in_height + start) * row_step
+            target = a.output + row * output_row
+            for w in range(0, a.out_width, STRIP):
+                count = min(STRIP, a.out_width - w)
+                is_late, work = late_after(work + count * rows * TAPS * TAPS * a.channels, deadline)
+                if is_late:
+                    return DEADLINE
+                column = w - a.pad_left
+                first_column, end_column = inside(column, count + TAPS - 1, 1, a.in_width)
+                columns = end_column - first_column
+                run_strip(
+                    columns < STRIP + TAPS - 1,
+                    source + column * pixel_bytes,
+                    row_step,
+                    a.filter,
+                    a.bias,
+                    a.channels,
+                    target + w * pixel_bytes,
+                    output_row,
+                    rows,
+                    first_row,
+                    end_row - first_row,
+                    count,
+                    first_column,
+                    columns,
+                    a.low,
+                    a.high,
+                )
+            row += rows
+        return 0
+
+
+_by_rows = depthwise("f32", 4)
+if has_sliding(ISA.tier):
+    sliding(_by_rows)
 depthwise("qu8", 1)
 depthwise("qs8", 1)
 

@@ -3,6 +3,7 @@
 GROUPED_CONV_2D with one input channel per group is lowered here, too.
 """
 
+from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, lower_interleaved
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
@@ -10,7 +11,7 @@ from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.images import CONVERT
 from nnapi_shim.drivers.cpu.lowering.packing import Filter
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
-from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling, tier
 from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType
@@ -43,6 +44,12 @@ MIN_TILES = 2
 product.
 """
 
+SLIDING = "depthwise_conv_2d_sliding_f32"
+"""The kernel of 3x3 with stride 1 that reads an input row once for all output rows of a tile."""
+
+SLIDING_ROWS = 8
+"""Rows of a tile of it, at least, where threads have two tiles each: a tile reads two rows more."""
+
 EXPANDED_PER_NS = 4
 """Bytes per nanosecond that the expansion of channels writes."""
 
@@ -55,7 +62,8 @@ def depthwise(
     element_bytes = 1 if quantized else 4
     channels = filter.columns
     rows = window.batch * window.vertical.output
-    tile_rows = _tile_rows(rows, window, channels)
+    is_sliding = not quantized and slides(conv, channels, tiling)
+    tile_rows = _tile_rows(rows, window, channels, is_sliding)
     cut = blocks(conv, channels, tiling) if quantized else None
     padded = channels if cut is not None else max(channels, _least_channels(quantized, tiling))
     pixels = window.batch * window.in_height * window.in_width
@@ -85,7 +93,7 @@ def depthwise(
     steps.append(
         Step(
             DEPTHWISE,
-            f"depthwise_conv_2d_{kind}",
+            SLIDING if is_sliding else f"depthwise_conv_2d_{kind}",
             tiles=-(-rows // tile_rows),
             input=source,
             output=target,
@@ -117,7 +125,24 @@ def _least_channels(quantized: bool, tiling: Tiling) -> int:
     return 1 if tiling.masked else tiling.lanes
 
 
-def _tile_rows(rows: int, window: Window, channels: int) -> int:
+def has_sliding(candidate: Tier) -> bool:
+    """Whether a tier has the kernel SLIDING: its sums and weights are 30 vectors.
+
+    AArch64 has as many registers, but nothing was measured there.
+    """
+    return candidate.registers == 32 and candidate.tiling.masked
+
+
+def slides(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> bool:
+    """Whether the kernel SLIDING can compute a convolution of floats."""
+    window = conv.window
+    sizes = (window.filter_height, window.filter_width)
+    steps = (conv.stride_height, conv.stride_width, conv.dilation_height, conv.dilation_width)
+    is_small = sizes == (3, 3) and steps == (1, 1, 1, 1)
+    return is_small and channels >= tiling.lanes and has_sliding(tier())
+
+
+def _tile_rows(rows: int, window: Window, channels: int, is_sliding: bool) -> int:
     """Output rows of a tile."""
     row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
     products = rows * row_products
@@ -125,6 +150,8 @@ def _tile_rows(rows: int, window: Window, channels: int) -> int:
     if tiles > 0:
         least = min(threads.count(), products // PRODUCTS_FOR_MANY)
         tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles, least))
+        if is_sliding:
+            tiles = min(tiles, max(2 * threads.count(), rows // SLIDING_ROWS))
     tile_rows = -(-rows // max(1, tiles))
     if -(-rows // tile_rows) < min(tiles, threads.count()):
         return rows // tiles  # more tiles, of which each reads rows that others read, too
