@@ -5,7 +5,6 @@ every C program, which needs neither numpy nor the Python API.
 """
 
 import sys
-from importlib import import_module
 
 from nnapi_shim import savers
 from nnapi_shim.version import __version__ as __version__
@@ -113,6 +112,8 @@ _home = {name: module for module, names in _NAMES.items() for name in names.spli
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module  # slow, and nothing for C programs
+
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _home:

@@ -6,13 +6,11 @@ the library has not loaded already.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT, ENOMEM
 
 import _cffi_backend
 
-from nnapi_shim.functions import partial
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Iterable, Iterator
 
 _ffi = _cffi_backend.FFI()
 _char_pointer = _ffi.typeof("char *")
@@ -318,6 +316,10 @@ def text(address: int) -> bytes:
     return bytes(_ffi.string(_ffi.cast(_char_pointer, address)))
 
 
+_Method: Any = type(Row().close)
+"""types.MethodType: a function with its first argument."""
+
+
 def at_the_end(function: int, argument: int, owner: Any) -> Any:
     """What calls the C function at an address when it goes, with `argument` and some pointer other
     than NULL, and keeps `owner` until that has returned.
@@ -325,7 +327,7 @@ def at_the_end(function: int, argument: int, owner: Any) -> Any:
     Nothing of it is Python: no handler of a signal comes between, to raise.
     """
     called = _ffi.cast("int32_t(*)(uintptr_t, void *)", function)
-    return _ffi.gc(_ffi.new_handle(owner), partial(called, argument))
+    return _ffi.gc(_ffi.new_handle(owner), _Method(called, argument))
 
 
 def of_function(function: Any) -> int:

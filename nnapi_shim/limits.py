@@ -1,11 +1,10 @@
 """The deadline of a compilation on this thread; all long loops check it."""
 
 from _thread import _local
-from collections.abc import Iterable, Iterator
 from time import monotonic_ns
 
 from nnapi_shim.errors import Where
-from nnapi_shim.hints import TypeVar
+from nnapi_shim.hints import Iterable, Iterator, TypeVar
 
 T = TypeVar("T")
 

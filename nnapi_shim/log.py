@@ -4,9 +4,8 @@ NNAPI_SHIM_LOG sets the level, and `json` for lines of JSON, such as `debug,json
 """
 
 import os
-from collections.abc import Callable, Iterator
 
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Iterator
 from nnapi_shim.settings import LOG, tell_with
 
 LEVELS = ("silent", "error", "warning", "debug")

@@ -6,10 +6,10 @@ A forked child has only the thread that called fork.
 import os
 from _thread import RLock, get_ident
 from _weakref import ref
-from importlib import import_module
 
 from nnapi_shim import address
 from nnapi_shim.hints import Any
+from nnapi_shim.modules import import_module
 from nnapi_shim.pages import has_room
 from nnapi_shim.settings import is_environment_ignored
 from nnapi_shim.signals import defer_while_importing

@@ -5,8 +5,6 @@ names of the modules that do so, and the first save imports one: no layer names 
 program that does not save imports no format.
 """
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # the package imports this module in every C program: no typing
 
 if TYPE_CHECKING:
@@ -52,6 +50,13 @@ _registered: "list[Saver]" = []
 _exchanges: "dict[str, Exchange]" = {}
 
 
+def _load(name: str) -> None:
+    """Import a module; importlib is slow to import, and nothing for C programs."""
+    from importlib import import_module
+
+    import_module(name)
+
+
 def register(saver: "Saver") -> None:
     """Make Model.save call save(model, path, overwrite)."""
     _registered.append(saver)
@@ -60,7 +65,7 @@ def register(saver: "Saver") -> None:
 def save(model: object, path: "str | PathLike[str]", overwrite: bool) -> None:
     """Write a model with the last registered saver."""
     if not _registered:
-        import_module(module)
+        _load(module)
     _registered[-1](model, path, overwrite)
 
 
@@ -72,5 +77,5 @@ def register_exchange(suffix: str, exchange: "Exchange") -> None:
 def exchange(suffix: str = ".onnx") -> "Exchange":
     """What writes models in a format for engines: the last one registered."""
     if suffix not in _exchanges:
-        import_module(exchange_modules[suffix])
+        _load(exchange_modules[suffix])
     return _exchanges[suffix]

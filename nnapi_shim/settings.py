@@ -5,9 +5,8 @@ between loading the library and its first call.
 """
 
 import os
-from collections.abc import Callable
 
-from nnapi_shim.hints import TYPE_CHECKING, NamedTuple
+from nnapi_shim.hints import TYPE_CHECKING, Callable, NamedTuple
 
 if TYPE_CHECKING:
     from nnapi_shim.settings_file import SettingsFile

@@ -4,10 +4,9 @@ Imported only if there is such a file, or a variable that is no setting.
 """
 
 import os
-from collections.abc import Iterable
 from stat import S_ISREG
 
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Iterable, NamedTuple
 
 _OTHERS_MAY_WRITE = 0o022
 _MOST_BYTES = 1 << 16

@@ -6,10 +6,9 @@ that the import reads: each misses what the other has read, and finds no module.
 
 import sys
 from _frozen_importlib_external import PathFinder
-from collections.abc import Callable, Sequence
 
 from nnapi_shim import address, modules
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 
 _BLOCK, _SET = 0, 2
 _NUMBERS = 64

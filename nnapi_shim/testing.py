@@ -7,7 +7,6 @@ def test_it_runs(nnapi_profile):
 """
 
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from nnapi_shim import settings
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.hints import Callable
 from nnapi_shim.phones.files import read, shipped
 from nnapi_shim.tools.execute import environment
 

@@ -26,7 +26,6 @@ OPEN = {
     "processors",
     "signals",
     "hints",
-    "functions",
     "limits",
     "modules",
     "units",
@@ -71,7 +70,6 @@ RIGHT_OF = {
     "processors": set(),
     "signals": set(),
     "hints": set(),
-    "functions": set(),
     "limits": {"hal"},
     "modules": set(),
     "units": set(),
@@ -116,6 +114,7 @@ IMPORT_BY_NAME = {
     "formats/save.py": "a table of formats: each needs packages of its own",
     "formats/tflite/exporting/writing.py": "tables of the package tflite",
     "formats/tflite/importing/table.py": "families of operators, when a file has one",
+    "modules.py": "the function that all others call",
     "operations/__init__.py": "families of operations, when a model has one",
     "savers.py": "the module whose name the package sets",
     "pictures/explorer/server.py": "Model Explorer imports its extensions by name",
@@ -125,6 +124,20 @@ IMPORT_BY_NAME = {
 }
 """Module -> why it imports modules by names in strings; no other does."""
 
+SLOW = {"collections", "functools", "importlib", "typing"}
+STARTS_SLOWLY = {
+    "abi/capture.py": "for a setting",
+    "abi/checks.py": "for a setting",
+    "abi/faults.py": "for a setting",
+    "abi/traced.py": "for a setting",
+    "drivers/cpu/compile/blocks.py": "for large models",
+    "hints.py": "for newer Pythons",
+    "operations/lstm_cell.py": "for few models",
+    "processors.py": "for calibrations",
+    "runtime/traced.py": "for a setting",
+    "runtime/vlog_wrapper.py": "for a setting",
+}
+"""Module -> what it is imported for, and may import a slow module of Python for."""
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
 PRINTS = ("cli/", TOOLCHAIN + "build.py", TOOLCHAIN + "workers.py")
 # The build hands its processes the tier that they compile for.
@@ -260,15 +273,19 @@ def packages_at_home() -> Iterator[str]:
                 yield module.at(item.node, f"imports {package}, which is for {homes}")
 
 
-def numpy_is_not_needed_to_start() -> Iterator[str]:
-    """Nothing that a C program imports on the way to the CPU device imports numpy."""
+def slow_modules_are_not_needed_to_start() -> Iterator[str]:
+    """Nothing that a C program imports on the way to the CPU device imports numpy, or a module of
+    Python that takes long.
+    """
     for module in modules():
         starts = module.within(STARTS_WITHOUT_NUMPY) or module.layer in {*OPEN, "handles"}
         if not starts or module.within(NUMBA):
             continue
         for item in imports(module):
-            if item.name.partition(".")[0] == "numpy" and item.at_start:
-                yield module.at(item.node, "imports numpy at start")
+            name = item.name.partition(".")[0]
+            is_slow = name in SLOW and module.path not in STARTS_SLOWLY
+            if item.at_start and (name == "numpy" or is_slow):
+                yield module.at(item.node, f"imports {item.name} at start")
 
 
 def broad_handlers() -> Iterator[str]:
@@ -451,7 +468,7 @@ RULES = [
     devices_are_separate,
     rooms_of_the_cpu_device,
     packages_at_home,
-    numpy_is_not_needed_to_start,
+    slow_modules_are_not_needed_to_start,
     broad_handlers,
     printing,
     docstrings,

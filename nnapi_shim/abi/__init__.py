@@ -4,13 +4,14 @@ The library calls `attach` when it starts (native/attach.c).
 """
 
 import gc
-from importlib import import_module
-from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import ExtensionFileLoader
 
 from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata, fast_path
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.hints import Any
+from nnapi_shim.modules import import_module
 from nnapi_shim.settings import BREAK, CAPTURE, CHECK, FAULTS, PROFILE, TRACE, ignore_environment
 
 NOUNS = (

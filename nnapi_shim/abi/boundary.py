@@ -4,14 +4,13 @@ An exported function returns NO_ERROR itself, so that a successful call has no o
 raises, `failed` provides the result.
 """
 
-from collections.abc import Callable
 from errno import ENOMEM
 
 from nnapi_shim import log
 from nnapi_shim.abi.cascades import cause
 from nnapi_shim.errors import NnapiError, remember
 from nnapi_shim.hal.enums import OperationType, ResultCode
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 
 NO_ERROR = 0
 HEADER, TYPES_HEADER = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h"

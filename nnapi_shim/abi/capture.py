@@ -6,7 +6,6 @@ program goes on. A forked child records nothing.
 
 import json
 import os
-from collections.abc import Callable
 from functools import wraps
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +19,7 @@ from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import RUNTIME_LEVEL, FeatureLevel, OperationType
 from nnapi_shim.hal.levels import feature_level
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, Callable
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
 from nnapi_shim.settings import CAPTURE, PROFILE, SETTINGS

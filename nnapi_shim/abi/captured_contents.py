@@ -1,7 +1,5 @@
 """The contents that a capture records with a call: constants, arguments of computations, memory."""
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.abi import decoding
 from nnapi_shim.abi.tables import executions, memories, models
 from nnapi_shim.address import words
@@ -9,7 +7,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import BYTE_SIZE_OF_CACHE_TOKEN, OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS, STRUCT_CODES
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple, Sequence
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS
 from nnapi_shim.runtime.execution import Execution
 from nnapi_shim.runtime.memory import Memory

@@ -3,13 +3,11 @@
 Pointers are integers. Only this module uses the ffi of the C API.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 
 from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
 from nnapi_shim.errors import bad_data, unexpected_null
-from nnapi_shim.functions import partial
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Iterator, Sequence
 from nnapi_shim.runtime.operand_type import checked_type
 
 ffi: Any = None
@@ -111,11 +109,14 @@ def _numbers(pointer_type: str, size: int, array: int, count: int) -> Any:
     return Array(pointer_type, size, array, count)
 
 
-uint32s: Callable[[int, int], Sequence[int]] = partial(_numbers, "uint32_t *", 4)
-"""A uint32_t array of `count` numbers at an address; to be iterated once."""
+def uint32s(array: int, count: int) -> Any:
+    """A uint32_t array of `count` numbers at an address; to be iterated once."""
+    return _numbers("uint32_t *", 4, array, count)
 
-pointers: Callable[[int, int], Sequence[int]] = partial(_numbers, "uintptr_t *", 8)
-"""An array of pointers, as integers; to be iterated once."""
+
+def pointers(array: int, count: int) -> Any:
+    """An array of pointers, as integers; to be iterated once."""
+    return _numbers("uintptr_t *", 8, array, count)
 
 
 def string(pointer: int) -> str:

@@ -4,13 +4,11 @@
 objects are freed: Android's runtime does not count references.
 """
 
-from collections.abc import Callable
-
 from nnapi_shim.abi import tables
 from nnapi_shim.abi.check_report import CheckReport
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Model, element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.recording.vocabulary import RUNS
 
 IDENTIFY = "Model_identifyInputsAndOutputs"

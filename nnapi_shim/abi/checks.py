@@ -2,7 +2,6 @@
 
 from _thread import get_ident
 from collections import Counter
-from collections.abc import Callable
 from functools import wraps
 
 from nnapi_shim import log, process
@@ -14,7 +13,7 @@ from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.versioned.compliance import compliance
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.levels import API_LEVELS, FUNCTION_LEVELS
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple
 from nnapi_shim.phones.check_rules import LEVEL, Checks, parsed
 from nnapi_shim.phones.profile import CPU
 from nnapi_shim.recording import at_exit

@@ -1,6 +1,5 @@
 """Converts arguments and results of calls to JSON values, for captures and traces."""
 
-from collections.abc import Sequence
 from math import isfinite
 
 from nnapi_shim.abi import cdata
@@ -8,7 +7,7 @@ from nnapi_shim.address import is_readable, read, words
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.handles import HandleTable, kind_of
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.recording.vocabulary import Parameter
 
 _POINTER_BYTES = 8

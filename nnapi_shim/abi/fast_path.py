@@ -1,9 +1,7 @@
 """The Python side of the fast path, in which C re-runs executions (native/fast_path.c)."""
 
-from collections.abc import Callable
-
 from nnapi_shim import address, process
-from nnapi_shim.hints import Protocol
+from nnapi_shim.hints import Callable, Protocol
 from nnapi_shim.runtime.fast_path import FastRun, Publisher
 
 _reclaim: Callable[[int], int]

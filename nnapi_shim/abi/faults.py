@@ -1,7 +1,6 @@
 """NNAPI_SHIM_FAULTS: faults of calls of the C functions, and what a program does after them."""
 
 from collections import Counter
-from collections.abc import Callable
 from functools import wraps
 from time import sleep
 
@@ -10,7 +9,7 @@ from nnapi_shim.abi import tables
 from nnapi_shim.abi.cdata import store_handle
 from nnapi_shim.abi.instrumentation import watch_all
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.phones.fault_injector import Fault, Injector, injector
 from nnapi_shim.recording import at_exit
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS

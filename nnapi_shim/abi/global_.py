@@ -4,13 +4,12 @@ The functions that return a plain value (feature level, loop timeouts) are const
 error code would be taken for a level or a duration.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, store, store_handle
 from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.errors import bad_data, unexpected_null
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import Sequence
 
 
 @exported

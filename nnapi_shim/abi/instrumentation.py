@@ -3,12 +3,10 @@
 The settings are read once, when the library starts; without them nothing is wrapped.
 """
 
-from collections.abc import Callable
-
 from nnapi_shim.abi.boundary import EXPORTED
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 
 Watcher = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 """Wraps a function: (name, function) -> function with the same behaviour."""

@@ -1,12 +1,10 @@
 """NNAPI_SHIM_PROFILE: the levels that the library reports, and functions that the phone lacks."""
 
-from collections.abc import Callable
-
 from nnapi_shim.abi.cdata import store
 from nnapi_shim.abi.instrumentation import watch_all
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.levels import FUNCTION_LEVELS, feature_level
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.phones.bursts import in_a_burst
 from nnapi_shim.phones.current import current
 from nnapi_shim.phones.profile import Profile

@@ -1,12 +1,11 @@
 """NNAPI_SHIM_TRACE: records calls of the program, and their internal work, as slices of a trace."""
 
-from collections.abc import Callable
 from functools import wraps
 from time import monotonic_ns
 
 from nnapi_shim.abi import decoding
 from nnapi_shim.abi.instrumentation import Watcher, code_of
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.recording import trace as recording
 from nnapi_shim.recording.vocabulary import PARAMETERS
 from nnapi_shim.runtime.traced import trace_all

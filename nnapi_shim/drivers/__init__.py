@@ -1,10 +1,9 @@
 """Devices behind the canonical interface of hal/interfaces.py."""
 
-from importlib import import_module
-
 from nnapi_shim.drivers.adoption import Found
 from nnapi_shim.drivers.entry_point import installed
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.modules import import_module
 from nnapi_shim.settings import DRIVERS, ENGINES, ISOLATE
 
 _BUILT_IN = {

@@ -1,11 +1,9 @@
 """Validation of third-party devices, and their wrapping in the canonical interface."""
 
-from collections.abc import Callable
-
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple
 
 METHODS = {
     "1.0": ("getCapabilities", "getSupportedOperations", "prepareModel", "getStatus"),

@@ -1,6 +1,5 @@
 """Devices of the engines that NNAPI_SHIM_ENGINES names (docs/engines.md)."""
 
-from collections.abc import Container, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +11,7 @@ from nnapi_shim.drivers.engines.limited import limited
 from nnapi_shim.errors import NnapiError, last_line, op_failed
 from nnapi_shim.extras import install_command
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Container, Sequence
 from nnapi_shim.process import load_numpy
 from nnapi_shim.settings import DRIVER_LOAD_TIMEOUT, ENGINES, ISOLATE
 

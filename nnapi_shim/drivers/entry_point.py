@@ -7,13 +7,12 @@ reads the files itself, one per installed package.
 
 import os
 import sys
-from collections.abc import Iterator
 
 from nnapi_shim import log
 from nnapi_shim.drivers.adoption import ENTRY_POINT, Found, made, require_name
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.functions import partial
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import Iterator
 
 GROUP = "nnapi_shim.drivers"
 _METADATA = (".dist-info", ".egg-info")
@@ -38,7 +37,8 @@ def installed() -> list[Found]:
 
 def described(name: str, where: str, path: str) -> Found:
     """The device of an entry point; nothing is imported yet. path: of the file that names it."""
-    return Found(name, path, where, partial(_load, name, where), (ENTRY_POINT, name, where, path))
+    source = ENTRY_POINT, name, where, path
+    return Found(name, path, where, lambda: _load(name, where), source)
 
 
 def _contents(path: str) -> bytes:
@@ -87,9 +87,8 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 
 def _load(name: str, where: str) -> IDevice:
     """Import the object of an entry point and create the device."""
-    from importlib import import_module
-
     from nnapi_shim.drivers.versioned.answer import guarded
+    from nnapi_shim.modules import import_module
 
     module_name, _, path = where.partition(":")
     if not module_name or not path:

@@ -1,6 +1,5 @@
 """Guards third-party canonical devices: their exceptions become NnapiErrors that name them."""
 
-from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
 
@@ -17,7 +16,7 @@ from nnapi_shim.hal.enums import (
 )
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple, Sequence
 
 
 class GuardedDevice:

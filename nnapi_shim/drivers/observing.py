@@ -10,13 +10,12 @@ Runs of all threads are observed. Devices run step by step only between `begin` 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, get_native_id
 
 from nnapi_shim.drivers import steppable
 from nnapi_shim.errors import Place, Where
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, Iterator, NamedTuple, Sequence
 
 _OPERATION = re.compile(r"(\w+) \(operation (\d+)\)")
 

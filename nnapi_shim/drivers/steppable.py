@@ -4,9 +4,8 @@ It is separate from `observing.py` because devices import it at start-up, and mu
 """
 
 from _thread import allocate_lock
-from collections.abc import Callable
 
-from nnapi_shim.hints import Protocol
+from nnapi_shim.hints import Callable, Protocol
 
 
 class Stepper(Protocol):

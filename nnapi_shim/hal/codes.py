@@ -6,9 +6,8 @@ The members of a stand-in are integers with a name, and the same objects at each
 """
 
 import sys
-from collections.abc import Iterator
 
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, Iterator
 
 if TYPE_CHECKING:
     from enum import IntEnum as IntEnum

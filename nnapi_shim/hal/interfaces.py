@@ -4,8 +4,6 @@ Methods keep the HAL spelling. Every method may raise NnapiError with the result
 program, and a rule id of the device (`driver.my-device.no-memory`).
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
 from nnapi_shim.hal.types import (
     CacheHandles,
@@ -17,7 +15,7 @@ from nnapi_shim.hal.types import (
     Operand,
     Request,
 )
-from nnapi_shim.hints import Protocol
+from nnapi_shim.hints import Protocol, Sequence
 
 
 class IExecution(Protocol):

@@ -1,9 +1,8 @@
 """Builds partitions of a model: renumbers operations, copies constants, memories and graphs."""
 
-from collections.abc import Mapping, Sequence
-
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
+from nnapi_shim.hints import Mapping, Sequence
 
 L = OperandLifeTime
 

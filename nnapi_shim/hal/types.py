@@ -3,12 +3,11 @@
 Names are those of the HAL, with fields in snake_case. All objects are immutable.
 """
 
-from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
-from nnapi_shim.hints import Any, NamedTuple, Protocol
+from nnapi_shim.hints import Any, NamedTuple, Protocol, Sequence
 
 Dimensions = tuple[int, ...]
 

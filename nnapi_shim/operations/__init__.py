@@ -3,14 +3,12 @@
 Each family is a file, imported at the first use of one of its operations.
 """
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 from nnapi_shim.limits import watched
+from nnapi_shim.modules import import_module
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match, Operation
 
 FAMILIES = {

@@ -1,9 +1,8 @@
 """Activations: RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH, PRELU."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations.binary import pairwise
 from nnapi_shim.operations.declare import (
     BoundOperation,

@@ -3,11 +3,11 @@
 ADD, SUB, MUL, DIV have a fused activation; MAXIMUM, MINIMUM, POW have none, and no limit of rank.
 """
 
-from collections.abc import Sequence
 from math import inf
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, Rule, form
 from nnapi_shim.operations.rules import (
     float32,

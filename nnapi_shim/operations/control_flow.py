@@ -4,12 +4,10 @@ An outer operand fits its inner counterpart if type, scale, zero point and per-c
 are equal, and rank and sizes are equal as far as both are known.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Subgraph, combined
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import (
     BoundOperand,
     BoundOperation,

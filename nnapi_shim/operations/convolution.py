@@ -1,11 +1,9 @@
 """CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType, PaddingCode
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, Rule, Shape, form
 from nnapi_shim.operations.rules import (
     bias_scale,

@@ -4,13 +4,11 @@
 shape, quantization), documentation and tests.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 from nnapi_shim.operations.bound_operand import BoundOperand as BoundOperand
 
 Types = tuple[OperandType, ...]

@@ -3,9 +3,8 @@
 `at` is the position of the value in its operand, `box` (x1, y1, x2, y2).
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hints import Sequence
 
 
 def index_outside(name: str, at: int, index: int, size: int) -> NnapiError:

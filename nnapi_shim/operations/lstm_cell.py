@@ -5,12 +5,11 @@ coupled gates (CIFG: the input gate is 1 - the forget gate), peepholes, layer no
 projection.
 """
 
-from collections.abc import Callable, Sequence
 from functools import cache
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import expect_dimensions, known_rank
 

@@ -1,11 +1,9 @@
 """FULLY_CONNECTED and BATCH_MATMUL: matrix products."""
 
-from collections.abc import Callable
-
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions, element_count
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import (
     bias_scale,

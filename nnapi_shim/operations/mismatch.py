@@ -1,10 +1,8 @@
 """Why no declared use of an operation fits: for the message, which is rarely needed."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import OperandType
-from nnapi_shim.hints import Protocol
+from nnapi_shim.hints import Protocol, Sequence
 
 Types = tuple[OperandType, ...]
 

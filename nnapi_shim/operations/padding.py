@@ -1,11 +1,10 @@
 """PAD, PAD_V2 and MIRROR_PAD."""
 
-from collections.abc import Iterator
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Iterator
 from nnapi_shim.operations.declare import BoundOperation, form
 from nnapi_shim.operations.rules import (
     expect_source,

@@ -1,10 +1,8 @@
 """AVERAGE_POOL_2D, L2_POOL_2D, MAX_POOL_2D: one value per window of an image and channel."""
 
-from collections.abc import Mapping, Sequence
-
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Mapping, Sequence
 from nnapi_shim.operations.declare import BoundOperation, Operation, Work, same_as
 from nnapi_shim.operations.rules import fused_activation, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, window

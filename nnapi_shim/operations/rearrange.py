@@ -1,11 +1,9 @@
 """TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, and conversions between space, depth and batch."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
 from nnapi_shim.operations.rules import (
     axis_exists,

@@ -1,11 +1,9 @@
 """MEAN and the REDUCE operations."""
 
-from collections.abc import Mapping, Sequence
-
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Mapping, Sequence
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
 from nnapi_shim.operations.rules import axis_in_range, one_dimensional, rank_at_most, rank_limit
 from nnapi_shim.operations.signatures import rows

@@ -1,11 +1,11 @@
 """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
 
-from collections.abc import Iterator
 from math import floor
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Iterator
 from nnapi_shim.operations.declare import BoundOperation, Form, Operation, form, same_as
 from nnapi_shim.operations.rules import float32, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, nhwc

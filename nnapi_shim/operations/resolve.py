@@ -3,12 +3,11 @@
 These rules apply to all operations (semantics.md 2) on all devices.
 """
 
-from collections.abc import Iterable, Sequence
-
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import Dimensions, RequestArgument, Subgraph, combined, element_count
+from nnapi_shim.hints import Iterable, Sequence
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 

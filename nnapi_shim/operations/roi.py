@@ -1,11 +1,9 @@
 """ROI_ALIGN and ROI_POOLING: resample regions of interest of a feature map to one size."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.boxes import in_eighths
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
 from nnapi_shim.operations.rules import expect_dimensions, no_empty_dimension, positive, read_as

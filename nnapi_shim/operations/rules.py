@@ -5,7 +5,6 @@ the feature level that a use needs. Checks run at execution, when all dimensions
 known, and raise OP_FAILED.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from math import copysign, inf
 from struct import pack, unpack
 
@@ -13,6 +12,7 @@ from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import Dimensions, combined, element_count
+from nnapi_shim.hints import Iterator, Mapping, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, Rule
 
 

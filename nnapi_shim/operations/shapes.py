@@ -1,13 +1,12 @@
 """Shape arithmetic shared by several operations, on known dimensions."""
 
 from _thread import _local
-from collections.abc import Sequence
 
 from nnapi_shim import log
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import PaddingCode
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperation
 
 strict = _local()

@@ -1,10 +1,8 @@
 """Type tables, forms and declarations shared by several families."""
 
-from collections.abc import Iterator, Mapping, Sequence
-
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Iterator, Mapping, Sequence
 from nnapi_shim.operations.declare import Form, Operation, Quantization, form, same_as
 
 F32, F16 = T.TENSOR_FLOAT32, T.TENSOR_FLOAT16

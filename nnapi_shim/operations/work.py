@@ -1,10 +1,9 @@
 """Formulas for the arithmetic operations of an operation, which declarations refer to in `work`."""
 
-from collections.abc import Callable, Mapping
 from math import prod
 
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, Protocol
+from nnapi_shim.hints import Any, Callable, Mapping, Protocol
 from nnapi_shim.operations.declare import Work
 
 

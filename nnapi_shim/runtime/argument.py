@@ -1,7 +1,5 @@
 """Arguments of an execution: what is bound to the inputs and outputs of its model."""
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import (
@@ -12,7 +10,7 @@ from nnapi_shim.hal.types import (
     byte_size,
     is_known,
 )
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple, Sequence
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import FdMemory, Memory
 from nnapi_shim.runtime.memory_desc import DeviceMemory

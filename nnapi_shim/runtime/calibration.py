@@ -5,7 +5,6 @@
 """
 
 import os
-from collections.abc import Mapping, Sequence
 from errno import ENOENT
 
 from nnapi_shim import log
@@ -19,7 +18,7 @@ from nnapi_shim.drivers.cpu.cache.folder import (
 from nnapi_shim.drivers.cpu.program.threads import count
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Mapping, NamedTuple, Sequence
 from nnapi_shim.processors import processor
 from nnapi_shim.runtime.work_kinds import KINDS, TYPES
 from nnapi_shim.version import __version__

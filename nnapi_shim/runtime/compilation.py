@@ -1,12 +1,10 @@
 """Compilation: preferences of the program, and the prepared model that finish makes."""
 
-from collections.abc import Callable, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
-from nnapi_shim.functions import partial, wraps
 from nnapi_shim.hal.enums import (
     BYTE_SIZE_OF_CACHE_TOKEN,
     ExecutionPreference,
@@ -16,7 +14,7 @@ from nnapi_shim.hal.enums import (
 from nnapi_shim.hal.interfaces import IDevice, IPreparedModel
 from nnapi_shim.hal.types import CacheHandles, Operand, byte_size, is_known
 from nnapi_shim.hal.types import Model as HalModel
-from nnapi_shim.hints import TYPE_CHECKING, Any, TypeVar
+from nnapi_shim.hints import TYPE_CHECKING, Any, Callable, Sequence, TypeVar
 from nnapi_shim.limits import TooLate, until
 from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
@@ -41,7 +39,6 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def while_open(method: Method) -> Method:
     """Decorator of a method that raises BAD_STATE after finish."""
 
-    @wraps(method)
     def checked(self: "Compilation", *arguments: Any) -> Any:
         if self.state != "open":
             raise bad_state(
@@ -297,10 +294,13 @@ class Compilation:
         if fallback is not None:
             self._has_fallback = True
             assert self.prepared is not None
-            # No bound method: the prepared model must not keep this object alive.
-            prepare = partial(_prepared_whole, fallback, self.hal, self._preference, self._priority)
+            # The function gets them without self, which the prepared model must not keep alive.
+            chosen = fallback, self.hal, self._preference, self._priority
             self.prepared = FallbackPreparedModel(
-                self.prepared, _names(steps), fallback.device.name, prepare
+                self.prepared,
+                _names(steps),
+                fallback.device.name,
+                lambda deadline_ns: _prepared_whole(*chosen, deadline_ns),
             )
 
     @property

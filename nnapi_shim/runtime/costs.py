@@ -3,13 +3,11 @@
 A device that was not measured counts with its declared figure times the time of nnapi-cpu.
 """
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Model, Operation, Subgraph
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple, Sequence
 from nnapi_shim.limits import watched
 from nnapi_shim.runtime import calibration as file
 from nnapi_shim.runtime.calibration import UNIT, Calibration, MeasuredDevice, Point

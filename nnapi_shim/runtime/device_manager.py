@@ -2,14 +2,13 @@
 
 import os
 from _thread import get_ident
-from collections.abc import Callable
 
 from nnapi_shim import log, process, vlog
 from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
 from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES, FAULTS, PROFILE
 
 _devices: dict[str, list[IDevice]] = {}

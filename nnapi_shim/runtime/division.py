@@ -6,13 +6,12 @@ is taken: one device alone, the one by figures, and the one that dynamic program
 then improved by moving steps, and operations at their edges, to other devices.
 """
 
-from collections.abc import Iterator, Sequence
 from math import inf
 
 from nnapi_shim.drivers.engines.rules import inferred
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Model, Operation, Subgraph
-from nnapi_shim.hints import NamedTuple, Protocol
+from nnapi_shim.hints import Iterator, NamedTuple, Protocol, Sequence
 from nnapi_shim.limits import look, watched
 from nnapi_shim.runtime.calibration import Calibration
 from nnapi_shim.runtime.costs import Costs, applicable

@@ -1,13 +1,11 @@
 """A model that is being built: validation of the whole, and conversion to a hal.Model."""
 
-from collections.abc import Iterator, Mapping
-
 from nnapi_shim import address
 from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Iterator, Mapping
 from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension

@@ -2,11 +2,10 @@
 
 import os
 from _thread import allocate_lock
-from collections.abc import Callable, Generator
 
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Generator
 from nnapi_shim.pages import duplicated
 from nnapi_shim.process import generation, lock
 from nnapi_shim.runtime import worker

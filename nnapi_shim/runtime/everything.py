@@ -1,9 +1,9 @@
 """Loads all modules, devices and libraries, for programs that drop privileges afterwards."""
 
-from collections.abc import Iterable
-from importlib import import_module
 from pkgutil import iter_modules
 
+from nnapi_shim.hints import Iterable
+from nnapi_shim.modules import import_module
 from nnapi_shim.process import load_numpy
 from nnapi_shim.runtime import program_constants
 from nnapi_shim.runtime.device_manager import devices

@@ -1,7 +1,6 @@
 """Execution: its runs, their states and results; preparation.py has what comes before."""
 
 from _thread import get_ident
-from collections.abc import Sequence
 from time import monotonic_ns
 
 from nnapi_shim import process
@@ -18,6 +17,7 @@ from nnapi_shim.hal.types import (
     ExecutionResult,
     OutputShape,
 )
+from nnapi_shim.hints import Sequence
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent

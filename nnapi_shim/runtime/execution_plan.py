@@ -4,7 +4,6 @@ Operands that pass between steps are in memory of the run. Inputs and outputs of
 in place.
 """
 
-from collections.abc import Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address, vlog
@@ -13,7 +12,7 @@ from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, SCALARS
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import NamedTuple, Sequence
 from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
 from nnapi_shim.runtime.slicing import SPARE

@@ -1,13 +1,12 @@
 """Fallback: another device runs a model on which a device failed."""
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim import log, process
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Model, Request
+from nnapi_shim.hints import Callable, Sequence
 from nnapi_shim.runtime.partitioning import Step, supported_by, whole_on
 
 _OF_THE_PROGRAM = frozenset(

@@ -6,9 +6,7 @@ uses for further runs (abi/fast_path.py). Python reclaims the slot before it rea
 execution.
 """
 
-from collections.abc import Callable
-
-from nnapi_shim.hints import NamedTuple, Protocol
+from nnapi_shim.hints import Callable, NamedTuple, Protocol
 
 
 class FastRun(NamedTuple):

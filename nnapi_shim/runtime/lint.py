@@ -4,14 +4,12 @@ With NNAPI_SHIM_LINT, building goes on after a refused call: a placeholder repla
 operand, and a refused operation is left out while its outputs count as written.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-
 from nnapi_shim import address, log
 from nnapi_shim.errors import NnapiError, Place, bad_data, operation_place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
-from nnapi_shim.hints import Any, Protocol
+from nnapi_shim.hints import Any, Callable, Iterator, Protocol, Sequence
 from nnapi_shim.operations import bound_operand, bound_operation, shapes
 from nnapi_shim.operations.resolve import resolve
 from nnapi_shim.runtime.draft import Draft, DraftOperand, value_freed

@@ -1,10 +1,7 @@
 """Model: built call by call; finish validates it."""
 
-from collections.abc import Callable, Container, Sequence
-
 from nnapi_shim import address, log, vlog
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, operation_place
-from nnapi_shim.functions import wraps
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES,
@@ -13,7 +10,7 @@ from nnapi_shim.hal.enums import (
     OperationType,
 )
 from nnapi_shim.hal.quantization import MAX_BYTES
-from nnapi_shim.hints import Any, TypeVar
+from nnapi_shim.hints import Any, Callable, Container, Sequence, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
@@ -33,7 +30,6 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def while_building(method: Method) -> Method:
     """Decorator of a method that raises BAD_STATE after finish."""
 
-    @wraps(method)
     def checked(self: "Model", *arguments: Any) -> Any:
         if self.state != "building":
             raise bad_state(

@@ -4,10 +4,9 @@ Rules use indexes of operands. The object that knows the model (a model, a compi
 execution) adds the names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Callable, Mapping, Sequence
 from nnapi_shim.log import one_line
 from nnapi_shim.runtime.referenced import Part
 

@@ -1,7 +1,5 @@
 """The rules for an operand type, in model building and at execution."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import (
@@ -13,6 +11,7 @@ from nnapi_shim.hal.quantization import (
     SYMMETRIC,
 )
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Sequence
 from nnapi_shim.runtime import extension
 
 _types = {int(member): member for member in OperandType}

@@ -1,6 +1,5 @@
 """Outputs that overlap inputs or each other: computed in temporary memory, then copied."""
 
-from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
 from nnapi_shim import address, log
@@ -14,6 +13,7 @@ from nnapi_shim.hal.types import (
     RequestArgument,
     element_count,
 )
+from nnapi_shim.hints import Callable, Sequence
 from nnapi_shim.runtime.compilation import Compilation
 
 Span = tuple[object, int, int]

@@ -4,8 +4,6 @@ Each operation is assigned to the supporting device with the best performance fi
 one device that can run in sequence form one step.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError, bad_data, op_failed, operation_place
@@ -18,7 +16,7 @@ from nnapi_shim.hal.enums import (
     OperationType,
 )
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hints import TYPE_CHECKING, NamedTuple
+from nnapi_shim.hints import TYPE_CHECKING, NamedTuple, Sequence
 from nnapi_shim.limits import watched
 from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES

@@ -10,12 +10,11 @@ If the program writes there after finish, later compilations read the value from
 """
 
 import os
-from collections.abc import Iterator
 
 from nnapi_shim import address
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Pool
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Iterator
 from nnapi_shim.pages import PROT_READ, Pages
 
 _AT_PHDR, _AT_PHENT, _AT_PHNUM = 3, 4, 5

@@ -1,9 +1,8 @@
 """Joins a model with the models that it refers to: graphs, constants and memories."""
 
-from collections.abc import Mapping, Sequence
-
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Operand, Pool, Subgraph
+from nnapi_shim.hints import Mapping, Sequence
 
 _ALIGNMENT = 64
 """Alignment of the constants of each model, in bytes."""

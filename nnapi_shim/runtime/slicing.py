@@ -1,11 +1,9 @@
 """Extracts the partitions of a model as models, for the steps of an execution plan."""
 
-from collections.abc import Collection, Sequence
-
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.part import Contents
 from nnapi_shim.hal.types import Model, Operand, Subgraph
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Collection, NamedTuple, Sequence
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import UNSET
 

@@ -1,8 +1,7 @@
 """Orders the operations of several devices into few steps."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.hal.types import Model, dependencies
+from nnapi_shim.hints import Sequence
 
 
 def in_steps(model: Model, chosen: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:

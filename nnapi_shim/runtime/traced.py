@@ -1,6 +1,5 @@
 """Wraps functions of the runtime and the devices at start, to record slices of a trace."""
 
-from collections.abc import Callable, Sequence
 from functools import wraps
 
 from nnapi_shim.drivers import observing
@@ -10,7 +9,7 @@ from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
 from nnapi_shim.drivers.observing import ObservedStep
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import ExecutionResult
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 from nnapi_shim.recording.trace import DEVICE, OPERATION, RUNTIME, Trace
 from nnapi_shim.runtime import compilation, execution_plan, slicing
 from nnapi_shim.runtime.compilation import Compilation

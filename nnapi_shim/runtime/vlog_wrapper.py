@@ -1,6 +1,5 @@
 """Prepared models that log their runs on stderr: DEBUG_NN_VLOG with `execution`."""
 
-from collections.abc import Callable
 from functools import partial
 from time import monotonic_ns
 
@@ -8,6 +7,7 @@ from nnapi_shim import vlog
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request
+from nnapi_shim.hints import Callable
 from nnapi_shim.runtime.wrapped import WrappedPreparedModel
 
 

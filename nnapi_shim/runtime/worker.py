@@ -4,7 +4,8 @@ timeout.
 
 import os
 from _thread import LockType, allocate_lock, start_new_thread
-from collections.abc import Callable
+
+from nnapi_shim.hints import Callable
 
 Job = Callable[[], None]
 

@@ -1,9 +1,8 @@
 """Prepared models whose runs happen within something else, such as a slice of a trace."""
 
-from collections.abc import Callable
-
 from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request
+from nnapi_shim.hints import Callable
 
 Around = Callable[[Callable[[], ExecutionResult]], ExecutionResult]
 """Calls the function that it gets, which runs the model, and returns its result."""

@@ -1,6 +1,5 @@
 """IPreparedModel and IExecution of the CPU device: select and run the program for a request."""
 
-from collections.abc import Collection
 from time import monotonic_ns
 
 from nnapi_shim import address
@@ -24,7 +23,7 @@ from nnapi_shim.hal.types import (
     Timing,
     is_known,
 )
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Collection
 from nnapi_shim.limits import TooLate
 from nnapi_shim.operations.resolve import require_outputs
 

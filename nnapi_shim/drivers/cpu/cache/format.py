@@ -15,7 +15,6 @@ Rows of numbers:
     ends       end offset of each text
 """
 
-from collections.abc import Iterator, Sequence
 from itertools import chain, count, pairwise
 from operator import add, sub
 from struct import pack
@@ -31,7 +30,7 @@ from nnapi_shim.drivers.cpu.program.program import (
     STEP_WORDS,
 )
 from nnapi_shim.errors import Place, Where
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Iterator, NamedTuple, Sequence
 
 LITERAL, WEIGHT, VALUE, POOL = range(4)
 """Base of a fixed address: the file's literals or weights, the model's own constants, or one of its

@@ -8,7 +8,7 @@ steps.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from struct import pack
 
@@ -24,7 +24,7 @@ from nnapi_shim.drivers.cpu.program.program import STEP_WORDS, Program
 from nnapi_shim.drivers.cpu.program.record import Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
 from nnapi_shim.errors import Where
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Iterable, Iterator, NamedTuple
 from nnapi_shim.limits import watched
 
 Entry = ScheduledStep | Block

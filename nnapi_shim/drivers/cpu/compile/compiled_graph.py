@@ -1,7 +1,5 @@
 """A graph of a model, compiled once per combination of shapes."""
 
-from collections.abc import Callable
-
 from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
 from nnapi_shim.drivers.cpu.compile.segments import Segment, keep
@@ -9,7 +7,7 @@ from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program.program import Program
 from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, Callable
 from nnapi_shim.limits import until
 
 if TYPE_CHECKING:

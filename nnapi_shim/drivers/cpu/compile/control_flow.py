@@ -6,8 +6,6 @@ values or is too large (`inlining.py`), lowering raises NeedsControl and the run
 separately.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsControl, Suspension
@@ -17,6 +15,7 @@ from nnapi_shim.drivers.cpu.program.schedule import ScheduledStep
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, Subgraph
+from nnapi_shim.hints import Sequence
 
 
 def lower(lowering: GraphLowering, item: Operation) -> None:

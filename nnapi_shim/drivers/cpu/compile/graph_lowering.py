@@ -1,7 +1,5 @@
 """Lowers a graph: resolves shapes and schedules steps, operation by operation."""
 
-from collections.abc import Callable, Container, Sequence
-
 from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.compile.layout import assemble
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable, Use
@@ -15,7 +13,7 @@ from nnapi_shim.drivers.cpu.program.schedule import Rewrite, Schedule, Scheduled
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation, Subgraph, byte_size
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, Callable, Container, Sequence
 from nnapi_shim.limits import look, watched
 from nnapi_shim.operations import matched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation

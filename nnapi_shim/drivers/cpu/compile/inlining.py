@@ -4,11 +4,9 @@ Operands are counted before lowering. A graph that is referenced twice counts tw
 lowered twice; so the lowered program is bounded by a multiple of the model.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import NamedTuple, Sequence
 
 MAX_INLINED = 4096
 """Operands of a program with inlined graphs, at most."""

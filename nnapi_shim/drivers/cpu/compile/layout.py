@@ -1,6 +1,5 @@
 """Assembles a program: plans the memory of a schedule, and writes its words."""
 
-from collections.abc import Callable, Iterable, Sequence
 from struct import pack
 
 from nnapi_shim import address
@@ -19,7 +18,7 @@ from nnapi_shim.drivers.cpu.program.program import (
 from nnapi_shim.drivers.cpu.program.record import LOOP_TIMEOUT, Buffer, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep, regions
 from nnapi_shim.errors import Where
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Iterable, Sequence
 from nnapi_shim.limits import watched
 
 FIXED = -1

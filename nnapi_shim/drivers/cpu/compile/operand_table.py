@@ -1,7 +1,5 @@
 """The operands of a graph, with dimensions, values and memory of one run; those of an operation."""
 
-from collections.abc import Collection, Sequence
-
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
 from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
@@ -13,7 +11,7 @@ from nnapi_shim.drivers.cpu.program.record import At
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Collection, NamedTuple, Sequence
 from nnapi_shim.operations import bound_operand
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Match
 from nnapi_shim.operations.resolve import merge_dimensions

@@ -1,7 +1,5 @@
 """Runs the passes over the main graph of a model, and evaluates constants for them."""
 
-from collections.abc import Iterator, Sequence
-
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import passes
 from nnapi_shim.drivers.cpu.compile.compiled_graph import CompiledGraph
@@ -12,7 +10,7 @@ from nnapi_shim.drivers.cpu.program.schedule import Rewrite
 from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
-from nnapi_shim.hints import TYPE_CHECKING
+from nnapi_shim.hints import TYPE_CHECKING, Iterator, Sequence
 from nnapi_shim.limits import TooLate, watched
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ what was made of them.
 """
 
 from _struct import pack
-from collections.abc import Callable, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.constants import Constants
@@ -16,7 +15,7 @@ from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.errors import Where, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 from nnapi_shim.limits import TooLate
 from nnapi_shim.operations.declare import BoundOperand
 

@@ -5,15 +5,13 @@ BoundOperations that differ only in the indexes of operands, at which lowering d
 their steps differ only in the operands and Buffers that they name.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
 from operator import itemgetter
 
 from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable, Use
 from nnapi_shim.drivers.cpu.program.record import Alias, At, Buffer, Step
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import Operation
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 
@@ -50,17 +48,23 @@ class Lowered:
             and _are_packed_for_all(steps, scheduled)
         )
         self._steps = scheduled if self.is_block else steps
+        self._made: _Template | None = None
+        self._written: list[int] | None = None
 
-    @cached_property
+    @property
     def _template(self) -> "_Template":
-        return _Template(self.tensors, self._steps, self.is_block)
+        if self._made is None:
+            self._made = _Template(self.tensors, self._steps, self.is_block)
+        return self._made
 
-    @cached_property
+    @property
     def written(self) -> list[int]:
         """The numbers of the tensors that the scheduled steps write."""
-        values = [_base(step.fields[name]) for step in self.scheduled for name in step.writes]
-        indexes = {value.index for value in values if isinstance(value, BoundOperand)}
-        return [at for at, operand in enumerate(self.tensors) if operand.index in indexes]
+        if self._written is None:
+            values = [_base(step.fields[name]) for step in self.scheduled for name in step.writes]
+            indexes = {value.index for value in values if isinstance(value, BoundOperand)}
+            self._written = [n for n, it in enumerate(self.tensors) if it.index in indexes]
+        return self._written
 
     def repeat(
         self, item: Operation, operands: OperandTable

@@ -6,13 +6,11 @@ next segment depends on the results of the run; it is cached under them, so a ru
 lowers nothing.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, Suspension
 from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.hal.types import OutputShape, byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.limits import until
 
 MAX_KEPT = 16

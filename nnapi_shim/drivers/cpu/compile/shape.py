@@ -1,6 +1,5 @@
 """Shape: what all repetitions of an operation have in common in a program."""
 
-from collections.abc import Callable, Collection, Sequence
 from struct import Struct, pack
 
 from nnapi_shim import address
@@ -14,7 +13,7 @@ from nnapi_shim.drivers.cpu.program.program import (
     STEP_WORDS,
 )
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Collection, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 ZERO, WORD, BYTE, STEP, FIRST = range(5)

@@ -4,11 +4,10 @@ A lowering selects kernels and fills their records; it accesses no memory. It re
 static: padding, activation bounds, multipliers and layouts.
 """
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Callable, Sequence
+from nnapi_shim.modules import import_module
 from nnapi_shim.operations import family
 from nnapi_shim.operations.declare import BoundOperation
 

@@ -6,7 +6,6 @@ A short row that repeats (a value per channel, with few channels) is first repea
 get long inner loops.
 """
 
-from collections.abc import Sequence
 from math import prod
 from struct import pack
 
@@ -22,7 +21,7 @@ from nnapi_shim.drivers.cpu.program.record import (
 )
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 SHORT = 32

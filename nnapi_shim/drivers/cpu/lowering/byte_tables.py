@@ -7,11 +7,10 @@ the bound subtracted and added: where both bytes agree, they are the result. Onl
 about 1 in 5,000, are computed by the formula itself.
 """
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand
+from nnapi_shim.hints import Callable, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 Formula = Callable[[Sequence[int]], Sequence[int]]

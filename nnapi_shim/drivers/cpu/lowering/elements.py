@@ -1,6 +1,5 @@
 """Element-wise steps: tiling, unary steps, byte tables and requantization."""
 
-from collections.abc import Iterable, Sequence
 from math import copysign, floor, inf
 
 from nnapi_shim.drivers.cpu.program.record import (
@@ -16,7 +15,7 @@ from nnapi_shim.drivers.cpu.program.record import (
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.hints import TYPE_CHECKING, Any, Iterable, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signe
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles, tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
-from nnapi_shim.functions import lru_cache
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -156,7 +155,6 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
     )
 
 
-@lru_cache(maxsize=256)
 def _row_table(tail: int, row_bytes: int, tile_rows: int) -> bytes:
     """Offsets of the rows of a tile, then of the last one, which has `tail` rows."""
     offsets = [row * row_bytes for row in range(tile_rows)]

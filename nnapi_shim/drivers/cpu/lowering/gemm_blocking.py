@@ -5,7 +5,6 @@ again, every group the rows; the blocking with enough tiles and the least memory
 """
 
 from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
-from nnapi_shim.functions import lru_cache
 from nnapi_shim.hints import Any, NamedTuple
 
 SERIAL = 8 << 10
@@ -49,14 +48,29 @@ class Work(NamedTuple):
     finish: int
 
 
-@lru_cache(maxsize=256)
-def split(
-    work: Work, panel_columns: int, tiling: Tiling, enough: int
-) -> tuple[int, dict[str, int]]:
+Split = tuple[int, dict[str, int]]
+
+_splits: dict[Any, Split] = {}
+"""Those of the last products, at most MOST."""
+MOST = 256
+
+
+def split(work: Work, panel_columns: int, tiling: Tiling, enough: int) -> Split:
     """The number of tiles, and the blocking fields: not to be changed, equal layers share them.
 
     enough: tiles for which memory is read more often, if need be; two for each thread.
     """
+    key = work, panel_columns, tiling, enough
+    result = _splits.get(key)
+    if result is None:
+        if len(_splits) >= MOST:
+            _splits.clear()
+        result = _splits[key] = searched(*key)
+    return result
+
+
+def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int) -> Split:
+    """As split, computed anew."""
     panel_vectors = panel_columns // tiling.lanes
     panel_steps = work.tile_rows * panel_vectors * (work.words + work.finish)
     if work.tile_rows == 1:

@@ -3,7 +3,6 @@
 Each input has a step that writes its part of every row of the output.
 """
 
-from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
@@ -12,7 +11,7 @@ from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 

@@ -14,7 +14,6 @@ The corrections with sum(w) and count are part of the bias; the one with sum(x) 
 and is 0 for symmetric filters.
 """
 
-from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
@@ -28,7 +27,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT32, scales
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
 

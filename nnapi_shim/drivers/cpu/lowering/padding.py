@@ -1,12 +1,11 @@
 """PAD PAD_V2 MIRROR_PAD as steps: the input is copied inside, and each border written once."""
 
-from collections.abc import Sequence
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled, strides
 from nnapi_shim.drivers.cpu.program.record import Alias, At, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, STRUCT_CODES
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.padding import REFLECT, paddings
 

@@ -4,8 +4,6 @@ The steps write into scratch memory for the largest possible number of boxes; wh
 known, the boxes are stored in the outputs.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.dequantize import reals, store
 from nnapi_shim.drivers.cpu.lowering.images import to_nhwc
 from nnapi_shim.drivers.cpu.lowering.suppression import parts, scratch_bytes
@@ -20,6 +18,7 @@ from nnapi_shim.drivers.cpu.program.record import (
     record,
 )
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import nhwc
 

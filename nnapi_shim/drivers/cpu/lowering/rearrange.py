@@ -3,14 +3,13 @@
 The operations split the axes of the input and permute the parts.
 """
 
-from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.program.record import Alias, Buffer, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.shapes import nhwc
 

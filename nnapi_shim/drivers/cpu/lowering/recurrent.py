@@ -1,7 +1,5 @@
 """Shared by the recurrent operations: float32 operands, packed matrices, input products."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.digit_products import (
     capacity_of,
@@ -17,7 +15,7 @@ from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT32, INT8, weight_
 from nnapi_shim.drivers.cpu.program.record import Buffer, Step
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 TILE_ROWS = 4

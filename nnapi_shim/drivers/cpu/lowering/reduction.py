@@ -7,7 +7,6 @@ combined lane by lane ("lanes"). `fold` short runs are processed as one, and the
 combined at the end.
 """
 
-from collections.abc import Collection
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
@@ -28,7 +27,7 @@ from nnapi_shim.drivers.cpu.program.record import (
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Collection, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.reduction import reduced_axes
 

@@ -1,13 +1,12 @@
 """Requantization constants of quantized sums; see codegen/requantization.py."""
 
-from collections.abc import Sequence
 from struct import pack
 
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64, zero_point=INT64)

@@ -6,13 +6,12 @@ are processed element by element, with a table per element.
 """
 
 from array import array
-from collections.abc import Sequence
 from math import ceil, floor
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 from nnapi_shim.operations.shapes import nhwc

@@ -6,14 +6,13 @@ along one axis and the target along another, the two are transposed in blocks. A
 a constant with stride 0.
 """
 
-from collections.abc import Iterable, Sequence
 from math import prod
 from struct import pack
 
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Iterable, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 PLACES = {

@@ -1,6 +1,5 @@
 """ABS EXP FLOOR LOG NEG RSQRT SIN SQRT as steps."""
 
-from collections.abc import Callable
 from math import inf, sqrt
 from struct import pack
 
@@ -14,6 +13,7 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
 )
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, Space, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Callable
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 SINE = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)

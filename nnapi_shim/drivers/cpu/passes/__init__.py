@@ -11,17 +11,15 @@ A pass is a function in a file of its name, and a row of a table here. `nnapi-sh
 every rewrite that a pass reports.
 """
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-
 from nnapi_shim.drivers.cpu.lowering.half_precision import ON_ONE_ROW
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.record import Space
 from nnapi_shim.drivers.cpu.program.schedule import Rewrite, Schedule
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple, Sequence
 from nnapi_shim.limits import watched
+from nnapi_shim.modules import import_module
 from nnapi_shim.settings import PASSES
 
 O = OperationType  # noqa: E741

@@ -1,10 +1,8 @@
 """Fused operations: each replaces several operations, and NNAPI has no equivalent."""
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 

@@ -18,13 +18,12 @@ compiling.
 
 from _blake2 import blake2b
 from _struct import pack
-from collections.abc import Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program.native_task import NativeTask
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 
 DIGEST = record(ranges=ADDRESS, key=ADDRESS, output=ADDRESS, taken=ADDRESS, blocks=INT64)
 

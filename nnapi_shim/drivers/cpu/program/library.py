@@ -5,7 +5,6 @@ isa/ defines the tiers. A library exports every kernel as the symbol `nnk_<name>
 
 import os
 from _struct import unpack_from
-from collections.abc import Callable
 
 import _cffi_backend
 
@@ -17,7 +16,7 @@ from nnapi_shim.drivers.cpu.isa import (
     platform_machine,
 )
 from nnapi_shim.errors import last_line, op_failed
-from nnapi_shim.hints import Any, BinaryIO
+from nnapi_shim.hints import Any, BinaryIO, Callable
 from nnapi_shim.settings import JIT, KERNELS, TIER
 from nnapi_shim.version import __version__
 

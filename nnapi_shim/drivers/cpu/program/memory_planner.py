@@ -1,9 +1,8 @@
 """Memory planner: assigns arena offsets to live ranges."""
 
 from bisect import bisect, insort
-from collections.abc import Iterable, Sequence
 
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Iterable, NamedTuple, Sequence
 from nnapi_shim.limits import watched
 
 ALIGNMENT = 64

@@ -26,7 +26,6 @@ addresses of the run: the graph's inputs and outputs, and the values that earlie
 run have kept. Constants have fixed addresses and are part of the template.
 """
 
-from collections.abc import Iterable, Sequence
 from struct import Struct, pack
 
 from nnapi_shim import address
@@ -35,7 +34,7 @@ from nnapi_shim.drivers.cpu.program.native_task import NativeTask
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
 from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
 from nnapi_shim.errors import Where
-from nnapi_shim.hints import Any, Protocol
+from nnapi_shim.hints import Any, Iterable, Protocol, Sequence
 
 STEP_WORDS = 5
 STEP_BYTES = 8 * STEP_WORDS

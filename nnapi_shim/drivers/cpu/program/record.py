@@ -4,12 +4,11 @@ A record is a sequence of 8-byte words, one per field, so that an address can be
 number. Records are declared next to the lowering that fills them.
 """
 
-from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from struct import Struct
 
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Collection, Sequence
 
 ADDRESS = "P"
 INT64 = "q"

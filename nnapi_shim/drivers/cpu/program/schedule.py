@@ -1,12 +1,10 @@
 """A schedule: the ordered steps of a program, before memory planning."""
 
-from collections.abc import Container, Sequence
-
 from nnapi_shim.drivers.cpu.program.program import CHAIN, END
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
-from nnapi_shim.hints import Any, NamedTuple, Protocol
+from nnapi_shim.hints import Any, Container, NamedTuple, Protocol, Sequence
 from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 

@@ -4,10 +4,9 @@ native/pool.c has the threads.
 """
 
 import os
-from collections.abc import Iterator
 
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Iterator, NamedTuple
 from nnapi_shim.settings import THREADS
 
 MAX_THREADS = 64

@@ -1,6 +1,5 @@
 """Executes IF and WHILE that are not inlined."""
 
-from collections.abc import Callable, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address
@@ -9,7 +8,7 @@ from nnapi_shim.drivers.cpu.run.frame_lease import FrameLease
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, byte_size
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import Callable, NamedTuple, Sequence
 from nnapi_shim.operations.trampoline import Call
 
 

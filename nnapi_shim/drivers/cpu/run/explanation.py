@@ -1,13 +1,12 @@
 """Error messages of kernels: searches the arguments of a failed step for the illegal value."""
 
-from collections.abc import Iterator
 from struct import iter_unpack, unpack
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.program import STEP_BYTES, Frame
 from nnapi_shim.drivers.cpu.program.record import Record, record
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Iterator
 from nnapi_shim.operations.faults import box_reversed, index_outside, roi_outside, score_is_nan
 
 

@@ -2,7 +2,6 @@
 results.
 """
 
-from collections.abc import Sequence
 from struct import unpack
 
 from nnapi_shim import address
@@ -17,7 +16,7 @@ from nnapi_shim.drivers.cpu.run.walk import stopped, walk_of
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations import trampoline
 from nnapi_shim.operations.resolve import given_dimensions
 from nnapi_shim.operations.trampoline import Call

@@ -1,6 +1,5 @@
 """Runs a program step by step, and reports each step to the observers."""
 
-from collections.abc import Callable, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address
@@ -10,7 +9,7 @@ from nnapi_shim.drivers.cpu.run import walk as walks
 from nnapi_shim.drivers.observing import report
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Sequence
 
 NAME = "nnapi-cpu"
 _EMPTY_WALKS = 32

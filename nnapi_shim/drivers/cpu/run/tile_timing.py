@@ -7,7 +7,6 @@ The times of tiles are too long, because Python runs between them and displaces 
 whole regions are not. Who needs both times runs the model twice.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic_ns
 
@@ -25,7 +24,7 @@ from nnapi_shim.drivers.cpu.program.program import (
 from nnapi_shim.drivers.cpu.program.threads import ALONE
 from nnapi_shim.drivers.cpu.run import walk as walks
 from nnapi_shim.errors import Where
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, Iterator, NamedTuple, Sequence
 
 _STOPPED = 16
 """Offset of the field `stopped` in a WALK record."""

@@ -1,10 +1,9 @@
 """Walks: functions that run a program, and the error of a stopped walk."""
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.drivers.cpu.program.program import Frame, Program
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Callable, Sequence
 
 
 def compiled_walk(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:

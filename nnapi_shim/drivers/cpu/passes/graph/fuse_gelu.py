@@ -2,8 +2,6 @@
 rounding.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.activation import GELU as LAYOUT
 from nnapi_shim.drivers.cpu.lowering.elements import TILE, shared
 from nnapi_shim.drivers.cpu.passes.fused import Fused
@@ -12,7 +10,7 @@ from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 O = OperationType  # noqa: E741

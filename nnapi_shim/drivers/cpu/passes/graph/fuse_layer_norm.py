@@ -1,7 +1,5 @@
 """Fuses the nine operations of a layer normalisation into one step, with the same rounding."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.reduction import layer_norm
 from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.pattern import (
@@ -16,6 +14,7 @@ from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 O = OperationType  # noqa: E741

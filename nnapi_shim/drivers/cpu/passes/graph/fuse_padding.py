@@ -1,12 +1,11 @@
 """Fuses zero padding of an image into the padding of the following convolution."""
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.passes.graph.windows import CONVOLUTIONS, axes, is_finite, with_axes
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation
+from nnapi_shim.hints import Sequence
 
 O = OperationType  # noqa: E741
 

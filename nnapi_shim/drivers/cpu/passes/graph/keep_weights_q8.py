@@ -5,8 +5,6 @@ operations of few rows. Their products become digit products (lowering/digit_pro
 integers; results are about as accurate as those of float32 sums, and differ in rounding.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering import lower
 from nnapi_shim.drivers.cpu.lowering.half_precision import ON_ONE_ROW
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
@@ -18,7 +16,7 @@ from nnapi_shim.drivers.cpu.passes.graph.rows import batches
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Operation, element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations import bound_operand, matched
 from nnapi_shim.operations.declare import BoundOperand, Match
 

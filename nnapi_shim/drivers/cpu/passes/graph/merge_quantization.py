@@ -3,8 +3,6 @@
 The table has the results of the two operations for all 256 values, with both float32 roundings.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, all_rounded_away, shared, singles
 from nnapi_shim.drivers.cpu.passes.fused import Fused
@@ -14,6 +12,7 @@ from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand, element_count
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
 BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)

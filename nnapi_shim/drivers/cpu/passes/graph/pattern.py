@@ -8,13 +8,12 @@ name that occurs several times matches the same operand each time. Each result e
 must have no reader outside the match, and must not be an output of the graph.
 """
 
-from collections.abc import Callable, Iterator
 from struct import unpack
 
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import Item, MutableGraph
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
 from nnapi_shim.hal.types import Operation, element_count
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable, Iterator
 
 COMMUTATIVE = (OperationType.ADD, OperationType.MUL)
 BINARY = (*COMMUTATIVE, OperationType.SUB, OperationType.DIV)

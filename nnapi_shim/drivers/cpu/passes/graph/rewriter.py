@@ -4,7 +4,6 @@ Operands keep their indexes, so inputs, outputs and messages stay those of the m
 only declared shapes: where dimensions are dynamic, it leaves the graph unchanged.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from struct import pack
 
@@ -16,7 +15,7 @@ from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
 from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
-from nnapi_shim.hints import Any, cast
+from nnapi_shim.hints import Any, Callable, Iterator, Sequence, cast
 from nnapi_shim.limits import look, watched
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations import operation as declaration_of

@@ -2,8 +2,6 @@
 results: what REDUCE_SUM and MEAN of 8-bit tensors are in imported models.
 """
 
-from collections.abc import Sequence
-
 from nnapi_shim.drivers.cpu.lowering.reduction import quantized_sum
 from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.merge_quantization import BYTES
@@ -11,6 +9,7 @@ from nnapi_shim.drivers.cpu.passes.graph.pattern import Match, Op, Operand, matc
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import Sequence
 from nnapi_shim.operations import bound_operand
 from nnapi_shim.operations.declare import BoundOperand
 

@@ -5,13 +5,12 @@ is a function of one byte, so it has 256 values. The kernels of the operations c
 at compilation.
 """
 
-from collections.abc import Iterator
-
 from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.merge_quantization import BYTES, Translation
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, element_count
+from nnapi_shim.hints import Iterator
 from nnapi_shim.limits import watched
 from nnapi_shim.operations import operation
 

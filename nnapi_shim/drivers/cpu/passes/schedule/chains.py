@@ -4,11 +4,9 @@ All steps of a chain are partitioned into the same units (pixels or rows). Unit 
 only unit n of the results of earlier steps in the chain.
 """
 
-from collections.abc import Callable, Sequence
-
 from nnapi_shim.drivers.cpu.program.program import CHAIN
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, Callable, NamedTuple, Sequence
 from nnapi_shim.limits import look, watched
 
 

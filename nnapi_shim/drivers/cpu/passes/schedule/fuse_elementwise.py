@@ -6,14 +6,13 @@ results of earlier steps in the chain. Operands that all rows read, such as a va
 computed before the chain.
 """
 
-from collections.abc import Callable
 from math import gcd
 
 from nnapi_shim.drivers.cpu.passes.schedule.chains import Chain, Cut, fuse_chains
 from nnapi_shim.drivers.cpu.program.program import END
 from nnapi_shim.drivers.cpu.program.record import At, Space, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Callable
 from nnapi_shim.limits import watched
 
 BLOCK = 2048

@@ -5,14 +5,13 @@ compute pixels, and a pixel of the second reads only that pixel of the first. Bo
 at the same pixels; tile t of the second runs right after tile t of the first, on the same thread.
 """
 
-from collections.abc import Sequence
 from math import lcm
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.passes.schedule.chains import Chain, Cut, fuse_chains
 from nnapi_shim.drivers.cpu.program.record import At, Space, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Sequence
 
 MIN_BYTES = 512 << 10
 """Bytes of the result between two chained steps, at least: fewer stay in the cache anyway."""

@@ -4,13 +4,12 @@ A step of few tiles leaves threads idle. It is moved next to an earlier small st
 depend on. Examples: the transposes of an attention, the reductions of a detector's heads.
 """
 
-from collections.abc import Container, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from nnapi_shim.drivers.cpu.program.program import BESIDE, END
 from nnapi_shim.drivers.cpu.program.record import Buffer
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
-from nnapi_shim.hints import Any
+from nnapi_shim.hints import Any, Container, Mapping, Sequence
 from nnapi_shim.limits import watched
 
 MAX_TILES = 7
