@@ -29,6 +29,7 @@ class Family(NamedTuple):
 
 F = Fault
 SLIDING = "depthwise_sliding"
+COUPLES = "coupled_words"
 EPILOGUE = "epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
@@ -287,7 +288,7 @@ FAMILIES: dict[str, Family] = {
     "byte_pairs": Family(
         "byte_pairs",
         (
-            F("MOST = 128\n", "MOST = 256\n"),
+            F("MOST = 128\n", "MOST = 256\n", COUPLES),
             F("if together == 2 and k & 4:", "if False:"),
             F("max(a, 0) + max(b, 0), min(a, 0)", "max(a, 0) + max(b, 0), 0 * min(a, 0)"),
             F("total = builder.add(own, builder.pick_of_two(own, none, before))", "total = own"),
@@ -311,8 +312,24 @@ FAMILIES: dict[str, Family] = {
             F("return position + 1 if has_room", "return position + 2 if has_room"),
             F("total += 255 * sums[n]", ""),
             F("^ (inverted & high)", "| (inverted & high)"),
-            F("end = plan[at + 2 * vectors + 1]", "end = plan[at + 2 * vectors + 1] + 1"),
             F("total = a.input_zero *", "total = -a.input_zero *"),
+            F("min(word, partners[word]) > last", "word > last"),
+            F(
+                "together, count, counts[number] = min(together, couples)",
+                "together, count, counts[number] = max(together % depth, couples)",
+            ),
+            F("constant(kind, MOST))", "constant(kind, MOST + 1))", COUPLES),
+            F("builder.select(is_positive, none, builder.sub(none, weights)),", "none,", COUPLES),
+            F("builder.select(is_positive, weights, none),", "none,", COUPLES),
+            F("builder.lshr(both, bits))", "constant(kind, 0))", COUPLES),
+            F(
+                "clamp_integers(long(n), long(0), last)",
+                "clamp_integers(long(n), last, last)",
+                COUPLES,
+            ),
+            F("(mask, WORD, LANES)", "(long(0xFFFFFF), WORD, LANES)", COUPLES),
+            F("(negated, WORD, LANES)", "(long(0), WORD, LANES)", COUPLES),
+            F("take(ordered + other * SUMS_BYTES)", "pass", COUPLES),
         ),
         "v3",
     ),

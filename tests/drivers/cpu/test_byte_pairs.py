@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.lowering import byte_pairs
+from nnapi_shim.drivers.cpu.lowering import byte_pairs, shifted_words
 from nnapi_shim.drivers.cpu.lowering.packing import Terms
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 
@@ -109,6 +109,7 @@ def terms(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Terms | None]]:
         return answers[-1]
 
     monkeypatch.setattr(byte_pairs, "further_terms", observed)
+    monkeypatch.setattr(shifted_words, "shifted_words", lambda *arguments: None)
     yield answers
 
 

@@ -81,16 +81,24 @@ def assert_equal(model: Model, image: tuple[int, ...], input: str, rng: Any, nam
         np.testing.assert_array_equal(ours.run(x), reference.run(x), name)
 
 
+def couples_of(plan: Shifted, columns: int) -> list[int]:
+    """The number of words in couples of each panel of a filter of one tap."""
+    panels = -(-columns // tiling().columns)
+    heads = np.frombuffer(plan.lists, np.int64).reshape(panels, -1)[:, :3]
+    assert (heads[:, 0] == 0).all() and (heads[:, 1] % 2 == 0).all()
+    assert (heads[:, 1] <= heads[:, 2]).all() and heads[:, 2].max() == plan.words
+    return [int(number) for number in heads[:, 1]]
+
+
 def offsets_of(plan: Shifted, columns: int) -> list[int]:
     """The offsets of the words of a filter of one tap."""
     width, lanes, result = tiling().columns, tiling().lanes, []
     panels = -(-columns // width)
     for panel in range(panels):
         at = panel * len(plan.lists) // panels
-        first, words = np.frombuffer(plan.lists, np.int64, 2, at)
-        assert first == 0 and 0 < words <= plan.words
+        words = int(np.frombuffer(plan.lists, np.int64, 3, at)[2])
         vectors = -(-min(width, columns - panel * width) // lanes)
-        result += np.frombuffer(plan.lists, np.int32, vectors * words, at + 16).tolist()
+        result += np.frombuffer(plan.lists, np.int32, vectors * words, at + 24).tolist()
     return result
 
 
@@ -120,9 +128,13 @@ def test_random_convolutions(plans: list[Shifted | None], monkeypatch: pytest.Mo
         }
         model = convolved(weights, image, input, zero, filter, **options)
         assert_equal(model, image, input, rng, f"{number}: {weights.shape} {image} {options}")
-    forms = [plan.forms for plan in plans if plan is not None]
+    acted = [plan for plan in plans if plan is not None]
+    forms = [plan.forms for plan in acted]
     assert forms.count(1) >= 6 and forms.count(2) >= 6
     assert None in plans
+    heads = [np.frombuffer(plan.lists, np.int64, 3) for plan in acted]
+    assert sum(others > first for first, others, _ in heads) >= 10
+    assert sum(end > others for _, others, end in heads) >= 10
 
 
 @pytest.mark.parametrize("filter", [U8, S8])
@@ -163,6 +175,30 @@ def test_every_pair_of_weights(depth: int, only_words: int, plans: list[Shifted 
         assert {offset // depth for offset in offsets} <= set(range(only_words))
 
 
+def test_every_two_pairs_of_weights(only_words: int, plans: list[Shifted | None]) -> None:
+    """Of two words: one column of each panel has all combinations of two pairs, in either half."""
+    ends = [-128, -64, -1, 0, 1, 64, 65, 127]
+    pairs = [(a, b) for a in ends for b in ends if -128 <= a + b <= 128]
+    fours = [(*first, *second) for first in pairs for second in pairs]
+    width = tiling().columns
+    weights = np.zeros((len(fours), width, 1, 1, 8), int)
+    for number, four in enumerate(fours):
+        half = number % 2 * 2
+        weights[number, :: width // 2 + 1, 0, 0, [half, half + 1, half + 4, half + 5]] = [
+            [value] * 2 for value in four
+        ]
+    weights = weights.reshape(-1, 1, 1, 8)
+    model = convolved(weights, (1, 6, 6, 8), U8, 0, U8, padding="SAME")
+    assert_equal(model, (1, 6, 6, 8), U8, np.random.default_rng(5), "")
+    (plan,) = plans
+    assert plan is not None
+    if only_words == 1:
+        signs = np.array(fours)
+        sums = [np.maximum(sign * signs, 0).sum(axis=1) for sign in (1, -1)]
+        fitting = np.maximum(*sums) <= 128
+        assert couples_of(plan, len(weights)) == [2 * int(fits) for fits in fitting]
+
+
 @pytest.mark.parametrize(
     ("large", "words"), [([], (16, 16)), ([21, 22], (16, 16)), ([20, 21], (17, 16))]
 )
@@ -174,6 +210,7 @@ def test_words_cover_four_weights_where_pairs_fit(
     convolved(weights, (1, 6, 6, 64), S8, 0, padding="SAME").compile("nnapi-cpu")
     assert plans[0] is not None
     assert (plans[0].words, plans[0].forms) == (words[only_words - 1], only_words)
+    assert couples_of(plans[0], 16)[0] == 16
 
 
 @pytest.mark.parametrize(("batch", "units", "depth"), [(12, 24, 160), (18, 9, 133), (1, 16, 64)])

@@ -257,9 +257,10 @@ class MicroKernel(Products):
                     slot, operands = self.sums[0][m][j], []
                     for n in numbers:
                         value = self.word_behind(row, builder.add(offset, long(4 * n)))
-                        x = scheme.broadcast(builder, value, self.flip, self.lanes)
+                        x = scheme.broadcast(builder, value, None, self.lanes)
                         operands += [x, weights[n]]
-                    builder.store(scheme.step(builder, builder.load(slot), *operands), slot)
+                    total = scheme.step(builder, builder.load(slot), *operands, self.flip)
+                    builder.store(total, slot)
 
     def _further_terms(
         self, tap: Any, rows: Sequence[Any], first_word: Any, row_bytes: int
@@ -278,28 +279,44 @@ class MicroKernel(Products):
             self._word(rows, builder.load_from(term, LONG, 4), builder.add(term, long(8)), 0)
 
     def _shifted(self, tap: Any, rows: Sequence[Any], first_word: Any) -> None:
-        """Add the words of a tap."""
-        builder, args, scheme = self.builder, self.args, self.scheme
-        vector_bytes = self.lanes * scheme.word_bytes
-        at = builder.add(args["flip"], builder.mul(tap, long(8)))
-        first, end = (builder.load_from(builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1))
-        starts = builder.mul(builder.add(args["taps"], long(1)), long(8))
+        """Add the words of a tap, those in couples first."""
+        builder, args = self.builder, self.args
+        at = builder.add(args["flip"], builder.mul(tap, long(16)))
+        first, others, end = (
+            builder.load_from(builder.add(at, long(8 * n)), LONG, 8) for n in (0, 1, 2)
+        )
+        starts = builder.add(builder.mul(args["taps"], long(16)), long(8))
         offsets = builder.add(args["flip"], starts)
-        with builder.each(builder.sub(end, first)) as done:
-            number = builder.mul(builder.add(first, done), long(self.vectors))
-            for j in range(self.vectors):
-                word = builder.add(number, long(j))
-                stored = builder.load_from(
-                    builder.add(offsets, builder.mul(word, long(4))), WORD, 4
-                )
-                offset = builder.sext(stored, LONG)
-                packed = builder.add(first_word, builder.mul(word, long(vector_bytes)))
-                weights = scheme.weights(builder, packed, self.lanes)
-                for m, row in enumerate(rows):
-                    value = self.word_behind(row, offset)
-                    x = scheme.broadcast(builder, value, None, self.lanes)
-                    slot = self.sums[0][m][j]
-                    builder.store(scheme.step(builder, builder.load(slot), x, weights), slot)
+        for start, stop, together in ((first, others, 2), (others, end, 1)):
+            count = builder.udiv(builder.sub(stop, start), long(together))
+            with builder.each(count, together) as done:
+                number = builder.mul(builder.add(start, done), long(self.vectors))
+                for j in range(self.vectors):
+                    words = [
+                        builder.add(number, long(j + n * self.vectors)) for n in range(together)
+                    ]
+                    self._listed(rows, j, words, offsets, first_word)
+
+    def _listed(
+        self, rows: Sequence[Any], j: int, words: Sequence[Any], offsets: Any, first_word: Any
+    ) -> None:
+        """Add the words with these numbers to the sums of a vector of columns."""
+        builder, scheme = self.builder, self.scheme
+        vector_bytes = self.lanes * scheme.word_bytes
+        at, weights = [], []
+        for word in words:
+            place = builder.add(offsets, builder.mul(word, long(4)))
+            at.append(builder.sext(builder.load_from(place, WORD, 4), LONG))
+            packed = builder.add(first_word, builder.mul(word, long(vector_bytes)))
+            weights.append(scheme.weights(builder, packed, self.lanes))
+        for m, row in enumerate(rows):
+            operands = []
+            for offset, w in zip(at, weights, strict=True):
+                x = self.word_behind(row, offset)
+                operands += [scheme.broadcast(builder, x, None, self.lanes), w]
+            operands += [self.flip] * (len(words) > 1)
+            slot = self.sums[0][m][j]
+            builder.store(scheme.step(builder, builder.load(slot), *operands), slot)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""

@@ -19,14 +19,14 @@ class MacScheme(NamedTuple):
 
     accumulator, element: types of the sums and of the outputs.
     head: bytes per column in front of a panel. word_bytes: bytes of a packed word.
-    mask(builder, flip, lanes): what `broadcast` gets as its flip.
+    mask(builder, flip, lanes): what `broadcast` gets as its flip, or a step of two words last.
     broadcast(builder, word, flip, lanes): an input word in all lanes.
     weights(builder, address, lanes): a vector of packed words.
     step(builder, sum, x, w): sum + x . w.
     words(builder, words, flip): a vector of input words, ready for `step_by_lane`.
     step_by_lane(builder, sum, words, number, w): the step of one of these words.
     has_terms: a panel ends with further terms of its words, see ../lowering/byte_pairs.py.
-    together: neighbouring words that a step takes at once; it gets x and w of one after the other.
+    together: words that a step takes at once, 1 or 2; it gets x and w of one after the other.
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     plain: the scheme for a flip of 0, if there is one.
     has_block_products: two rows by two columns are multiplied at once, by ISA.block_product.
@@ -174,20 +174,30 @@ def byte_pairs(together: int = 1) -> MacScheme:
     """
     instruction = getattr(ISA, "byte_pairs_name", "")  # none where it is emulated
 
-    def step(builder: Any, total: Any, *operands: Any) -> Any:
-        pairs = list(zip(operands[::2], operands[1::2], strict=True))
-        if together == 1 or not instruction:
-            for pair in pairs:
-                total = ISA.dot_byte_pairs(builder, total, *pair)
-            return total
-        kind = vector(HALFWORD, 2 * total.type.count)
-        sums = [builder.call_by_name(instruction, kind, *pair) for pair in pairs]
-        return ISA.dot_pairs(builder, total, reduce(builder.add, sums), constant(kind, 1))
+    def ones(builder: Any, flip: Any, lanes: int) -> Any:
+        """Ones that the compiler does not know: where registers are short it would read them from
+        memory in each step, and a loop over couples of words has loads enough.
+        """
+        kind = vector(HALFWORD, 2 * lanes)
+        known = constant(kind, 1)
+        same = ir.FunctionType(kind, [kind])
+        return builder.asm(same, "", "=x,0", [known], False) if instruction else known
+
+    def step(builder: Any, total: Any, x: Any, w: Any, *others: Any) -> Any:
+        if not others:
+            return ISA.dot_byte_pairs(builder, total, x, w)
+        second_x, second_w, of_ones = others
+        pairs = ((x, w), (second_x, second_w))
+        if not instruction:
+            return reduce(lambda sum, pair: ISA.dot_byte_pairs(builder, sum, *pair), pairs, total)
+        sums = [builder.call_by_name(instruction, of_ones.type, *pair) for pair in pairs]
+        return ISA.dot_pairs(builder, total, builder.add(*sums), of_ones)
 
     name = "u8s8pairs" if together == 1 else f"u8s8pairs{together}"
-    return plain_quads8()._replace(name=name, step=step, has_terms=True, together=together)
+    scheme = plain_quads8()._replace(name=name, step=step, has_terms=True, together=together)
+    return scheme._replace(mask=ones) if together > 1 else scheme
 
 
 def shifted_words() -> MacScheme:
-    """As byte_pairs, by words at any byte of the input."""
-    return byte_pairs()._replace(name="u8s8words", has_terms=False, is_shifted=True)
+    """As byte_pairs, by words at any byte of the input, of which a step takes one or two."""
+    return byte_pairs(2)._replace(name="u8s8words", has_terms=False, is_shifted=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from numba import types
 
+from nnapi_shim.drivers.cpu.codegen.coupled_words import MOST
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
@@ -12,9 +13,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vect
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import COUNT_TERMS, PACK_TERMS
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-
-MOST = 128
-"""The largest magnitude of the sum of a pair's weights of one sign: 255 * 128 < 2^15."""
 
 
 @helper

@@ -3,7 +3,8 @@
 A position is the number of weights of a row that words cover so far.
 
 A plan has a number for each panel, where its part begins, and in that part for each tap the number
-of words, and for each word, and each vector of columns, the offset and the position before it.
+of words in couples, that of all words, and for each word, and each vector of columns, the offset
+and the mask of the bytes that it covers.
 """
 
 from typing import Any
@@ -12,23 +13,28 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from nnapi_shim.drivers.cpu.codegen.coupled_words import MOST, SUMS_BYTES, coupled, write_sums
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
+from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, i64, u8, u32
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
-from nnapi_shim.drivers.cpu.kernels.byte_pairs import MOST, weight_at
+from nnapi_shim.drivers.cpu.kernels.byte_pairs import weight_at
 from nnapi_shim.drivers.cpu.kernels.packing import sum_of_bytes, u32_of_bytes
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.shifted_words import (
+    COUPLED,
     LIST_WORDS,
     PACK_WORDS,
     PLAN_HEAD,
     PLAN_WORDS,
+    SINGLE,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 BLOCK = 16
 """Weights of a row that are looked at together."""
+LANES = BYTE_TILING.lanes
 EXCEEDS, IS_LEAST = 1, 4
 """Marks of a weight: in one of the columns it exceeds 16 bits with the next one, or, shifted left
 by 1, it does where that of the two at an odd place is negated; or it is at an odd place and -128,
@@ -125,78 +131,6 @@ def next_word(position, depth, forms, marks):
 
 
 @helper
-def planned(plan, at, step, depth, forms, marks, room):
-    """Write offset and position of each word of a vector's tap; their number, at most `room`."""
-    position, count = 0, 0
-    while position < depth and count < room:
-        offset = next_word(position, depth, forms, marks)
-        plan[at], plan[at + 1] = offset, position
-        position = reached(offset % depth, offset // depth, position, marks)
-        count, at = count + 1, at + step
-    return count
-
-
-@kernel(PLAN_WORDS)
-def plan_words(a, tile):
-    """See ../lowering/shifted_words.py."""
-    output, depth, taps, lanes, flip = i32(a.output), a.depth, a.taps, a.lanes, a.flip
-    stride, marks = taps * depth, a.exceeding
-    panels = (a.columns + a.width - 1) // a.width
-    at, total, most = PLAN_HEAD + panels, 0, 0
-    output[0] = 0
-    for panel in range(panels):
-        first, words = panel * a.width, 0
-        vectors = (min(a.width, a.columns - first) + lanes - 1) // lanes
-        output[PLAN_HEAD + panel] = at - PLAN_HEAD
-        for tap in range(taps):
-            count = 0
-            for number in range(vectors):
-                column = first + number * lanes
-                for k in range(depth):
-                    u8(marks)[k] = 0
-                for n in range(column, min(column + lanes, a.columns)):
-                    mark_row(a.filter + n * stride + tap * depth, marks, depth, flip)
-                to, step = at + 1 + 2 * number, 2 * vectors
-                own = planned(output, to, step, depth, a.forms, marks, depth)
-                # Words that cover nothing, so that all vectors have as many.
-                for word in range(own, count):
-                    output[to + word * step], output[to + word * step + 1] = 0, depth
-                for word in range(count, own):
-                    for other in range(number):
-                        before = at + 1 + 2 * other + word * step
-                        output[before], output[before + 1] = 0, depth
-                count = max(count, own)
-            output[at] = count
-            at, words = at + 1 + 2 * vectors * count, words + count
-            # Other panels have about as many words.
-            share = a.limit * (first + a.width) // a.columns
-            if total + words > min(a.limit, share + share // 8):
-                return 0
-        total, most = total + words, max(most, words)
-    output[0], output[1], output[2] = at, total, most
-    return 0
-
-
-@kernel(LIST_WORDS)
-def list_words(a, tile):
-    """See ../lowering/shifted_words.py."""
-    plan, taps, columns, width, lanes = i32(a.plan), a.taps, a.columns, a.width, a.lanes
-    for panel in range((columns + width - 1) // width):
-        vectors = (min(width, columns - panel * width) + lanes - 1) // lanes
-        starts = i64(a.output + panel * a.list_bytes)
-        offsets = i32(a.output + panel * a.list_bytes + 8 * (taps + 1))
-        at, words = plan[panel], 0
-        for tap in range(taps):
-            starts[tap] = words
-            count = plan[at]
-            for number in range(count * vectors):
-                offsets[words * vectors + number] = plan[at + 1 + 2 * number]
-            at, words = at + 1 + 2 * count * vectors, words + count
-        starts[taps] = words
-    return 0
-
-
-@helper
 def covered_bytes(word, position, end):
     """The mask of those of a word's bytes that lie between two positions."""
     mask = 0
@@ -212,6 +146,133 @@ def negated_bytes(word, mask):
     inverted = word ^ mask
     low, high = np.uint32(0x7F7F7F7F), np.uint32(0x80808080)
     return ((inverted & low) + (mask & np.uint32(0x01010101))) ^ (inverted & high)
+
+
+@helper
+def place_of(offset, depth):
+    """(place of a word in its form of the row, whether that is the complemented one)."""
+    return (offset - depth, True) if offset >= depth else (offset, False)
+
+
+@helper
+def negated_of(offset, depth):
+    """The mask of those of a word's bytes that are negated."""
+    word, is_complemented = place_of(offset, depth)
+    if not is_complemented:
+        return np.uint32(0)
+    return np.uint32(0x00FF00FF if word & 1 else 0xFF00FF00)
+
+
+@helper
+def planned(words, depth, forms, marks):
+    """Write offset and mask of each word of a vector's tap; returns their number."""
+    position, count = 0, 0
+    while position < depth:
+        offset = next_word(position, depth, forms, marks)
+        word, is_complemented = place_of(offset, depth)
+        end = reached(word, is_complemented, position, marks)
+        words[2 * count] = offset
+        words[2 * count + 1] = np.int32(covered_bytes(word, position, end))
+        position, count = end, count + 1
+    return count
+
+
+@helper
+def plan_vector(a, filter, columns, words, partners):
+    """Plan the words of a tap for some columns: their number, and how many are in couples."""
+    depth, stride = a.depth, a.taps * a.depth
+    for k in range(depth):
+        u8(a.marks)[k] = 0
+    for n in range(columns):
+        mark_row(filter + n * stride, a.marks, depth, a.flip)
+    words, totals = i32(words), i32(partners)
+    count = planned(words, depth, a.forms, a.marks)
+    for number in range(count):
+        offset, mask = words[2 * number], np.uint32(words[2 * number + 1])
+        row, sums = filter + place_of(offset, depth)[0], a.sums + number * SUMS_BYTES
+        totals[number] = write_sums(
+            row, stride, columns - 1, a.flip, mask, negated_of(offset, depth), sums
+        )
+    return count, coupled(count, a.sums, partners, a.ordered, a.order, a.starts)
+
+
+@helper
+def write_word(plan, at, words, word):
+    """Write a word of a vector to a plan."""
+    plan[at], plan[at + 1] = words[2 * word], words[2 * word + 1]
+
+
+@helper
+def write_plan(plan, at, step, words, partners, count, together):
+    """Write the words of a vector's tap from left to right, first `together` words in couples."""
+    end, last = at + step * together, -1
+    for word in range(count):
+        if at < end and partners[word] > word:
+            write_word(plan, at, words, word)
+            write_word(plan, at + step, words, partners[word])
+            at, last = at + 2 * step, word
+    for word in range(count):
+        if partners[word] < 0 or min(word, partners[word]) > last:
+            write_word(plan, at, words, word)
+            at += step
+
+
+@kernel(PLAN_WORDS)
+def plan_words(a, tile):
+    """See ../lowering/shifted_words.py."""
+    output, depth, counts = i32(a.output), a.depth, i32(a.counts)
+    panels = (a.columns + a.width - 1) // a.width
+    at, most, time = PLAN_HEAD + panels, 0, 0
+    output[0] = 0
+    for panel in range(panels):
+        first, words = panel * a.width, 0
+        vectors = (min(a.width, a.columns - first) + LANES - 1) // LANES
+        output[PLAN_HEAD + panel] = at - PLAN_HEAD
+        for tap in range(a.taps):
+            together, count = depth, 0
+            for number in range(vectors):
+                column = first + number * LANES
+                filter, columns = a.filter + (column * a.taps + tap) * depth, a.columns - column
+                words_of, partners = a.words + 8 * number * depth, a.partners + 4 * number * depth
+                own, couples = plan_vector(a, filter, min(LANES, columns), words_of, partners)
+                together, count, counts[number] = min(together, couples), max(count, own), own
+            output[at], output[at + 1] = together, count
+            at += 2
+            for number in range(vectors):
+                own, words_of = counts[number], i32(a.words + 8 * number * depth)
+                partners = i32(a.partners + 4 * number * depth)
+                write_plan(output, at + 2 * number, 2 * vectors, words_of, partners, own, together)
+                for word in range(own, count):
+                    to = at + 2 * (word * vectors + number)
+                    output[to] = output[to + 1] = 0
+            at, words = at + 2 * vectors * count, words + count
+            time += COUPLED * together + SINGLE * (count - together)
+            # Other panels take about as long.
+            share = a.limit * (first + a.width) // a.columns
+            if time > min(a.limit, share + share // 8):
+                return 0
+        most = max(most, words)
+    output[0], output[1], output[2] = at, time, most
+    return 0
+
+
+@kernel(LIST_WORDS)
+def list_words(a, tile):
+    """See ../lowering/shifted_words.py."""
+    plan, taps, columns, width, lanes = i32(a.plan), a.taps, a.columns, a.width, a.lanes
+    for panel in range((columns + width - 1) // width):
+        vectors = (min(width, columns - panel * width) + lanes - 1) // lanes
+        starts = i64(a.output + panel * a.list_bytes)
+        offsets = i32(a.output + panel * a.list_bytes + 8 * (2 * taps + 1))
+        at, words = plan[panel], 0
+        for tap in range(taps):
+            count = plan[at + 1]
+            starts[2 * tap], starts[2 * tap + 1] = words, words + plan[at]
+            for number in range(count * vectors):
+                offsets[words * vectors + number] = plan[at + 2 + 2 * number]
+            at, words = at + 2 + 2 * count * vectors, words + count
+        starts[2 * taps] = words
+    return 0
 
 
 @helper
@@ -239,25 +300,20 @@ def pack_words(a, tile):
     for n in range(width):
         sums[n] = 0
     for tap in range(taps):
-        count = plan[at]
-        at += 1
+        count = plan[at + 1]
+        at += 2
         for number in range(count * vectors):
-            offset, position = plan[at], plan[at + 1]
-            end = depth
-            if number + vectors < count * vectors:
-                end = plan[at + 2 * vectors + 1]
-            word = offset % depth
-            own = number % vectors * lanes
-            mask = covered_bytes(word, position, end)
-            odd = np.uint32(0x00FF00FF if word & 1 else 0xFF00FF00)
+            offset, mask = plan[at], np.uint32(plan[at + 1])
+            word, is_complemented = place_of(offset, depth)
+            own, negated = number % vectors * lanes, negated_of(offset, depth)
             for n in range(own, own + lanes):
                 packed = np.uint32(0)
                 if first + n < a.columns:
                     row = a.filter + (first + n) * stride + tap * depth
                     packed = (u32(row + word)[0] ^ u32_of_bytes(flip)) & mask
-                    if offset >= depth:
-                        packed = negated_bytes(packed, odd)
-                        sums[n] += sum_of_signed(packed & odd)
+                    if is_complemented:
+                        packed = negated_bytes(packed, negated)
+                        sums[n] += sum_of_signed(packed & negated)
                 u32(weights)[0] = packed
                 weights += 4
             at += 2

@@ -166,15 +166,15 @@ def in_bytes(
     filter: BoundOperand, tile_rows: int, tiling: Tiling
 ) -> tuple[Terms | None, Shifted | None]:
     """How a constant filter [columns, ..., depth] is multiplied as bytes without dot products:
-    in pairs (byte_pairs.py) or by words (shifted_words.py); two None for neither.
+    by words (shifted_words.py), or else in pairs (byte_pairs.py); two None for neither.
     """
     if not tier().byte_pairs:
         return None, None
     from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
     from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
 
-    terms = further_terms(filter, tile_rows, tiling)
-    return terms, shifted_words(filter, tile_rows, tiling) if terms is None else None
+    shifted = shifted_words(filter, tile_rows, tiling)
+    return further_terms(filter, tile_rows, tiling) if shifted is None else None, shifted
 
 
 def multiplied(

@@ -14,18 +14,24 @@ pair that is too large in one form, the other has room in the same column:
 
 The first term is part of the bias. It is worth its copy of the input where it saves enough words.
 
-Each vector of columns has words of its own. Behind its head a panel has the weights, int8[words,
-vectors, lanes, 4]. Where they are multiplied is in a list of each panel, apart from the weights,
-because weights of cached models are only numbers (cache/cache.py):
+Each vector of columns has words of its own. Most make couples, in which two words of a tap are
+added in 16 bits before they are widened: of the four weights that are added then, those of one sign
+may sum up to 128. Behind its head a panel has the weights, int8[words, vectors, lanes, 4]. Where
+they are multiplied is in a list of each panel, apart from the weights, because weights of cached
+models are only numbers (cache/cache.py):
 
-    int64[taps + 1]           number of the first word of each tap, and of all words
+    int64[2 * taps + 1]       number of the first word in couples and of the first other word of
+                              each tap, and of all words
     int32[words, vectors]     byte offset of each word in an input row; behind `depth`, in its
                               complemented form, which follows it
 
 A word lies in one form, so nothing is read outside of the row. There are 1.2 times as many words as
 four weights each would need where rows have 64 weights, and 1.03 times where they have 512, in one
-form 1.4 and 1.1 times (normally distributed weights, vectors of eight columns).
+form 1.4 and 1.1 times (normally distributed weights, vectors of eight columns). Of these words, 22
+and 83 % are in couples.
 """
+
+from itertools import accumulate
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import FILTER
@@ -45,10 +51,22 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, 
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperand
 
-PLAN_WORDS = record(**FILTER, exceeding=ADDRESS, limit=INT64, forms=INT64)
-"""output: int32, the number of numbers of the plan or 0, that of all words, that of the words of
-the largest panel, and the plan. exceeding: scratch memory, a byte for each weight of a row.
-limit: number of words above which there is no plan. forms: of the input row.
+PLAN_WORDS = record(
+    **FILTER,
+    limit=INT64,
+    forms=INT64,
+    words=ADDRESS,
+    partners=ADDRESS,
+    counts=ADDRESS,
+    order=ADDRESS,
+    starts=ADDRESS,
+    sums=ADDRESS,
+    ordered=ADDRESS,
+    marks=ADDRESS,
+)
+"""output: int32, the number of numbers of the plan or 0, its time, the number of words of the
+largest panel, and the plan. limit: time above which there is no plan. forms: of the input row.
+The rest is scratch memory.
 """
 PACK_WORDS = record(
     **FILTER,
@@ -71,6 +89,10 @@ WORTH = {4: 1.1, 8: 1.25}
 """Words per four weights, at most, by lanes of a vector: with more words, products of int16 are
 faster. With 4 lanes, each word takes an instruction more, which no load does along.
 """
+SINGLE, COUPLED = 5, 4
+"""The time of a word, and of one in a couple."""
+BUCKETS = 256
+"""Of words, by which they are sorted."""
 PLAN_HEAD = 3
 COPIED_PER_WORD = 12
 """Bytes of the input that are copied to their second form in the time of a vector of words."""
@@ -89,27 +111,34 @@ def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shift
         return None
     taps = byte_size(filter) // (columns * depth)
     panels = -(-columns // tiling.columns)
-    limit = int(panels * taps * depth * WORTH[tiling.lanes] / 4)
-    # A number for each panel, one for each tap, and two for each word of a vector.
-    numbers = PLAN_HEAD + panels * (1 + taps) + 2 * tiling.vectors * (limit + depth)
-    memory = bytearray(4 * numbers + depth)
-    output, _keep = address.address_of(memory)
+    limit = int(panels * taps * depth * SINGLE * WORTH[tiling.lanes] / 4)
+    # A number for each panel, two for each tap, and two for each word of a vector.
+    numbers = PLAN_HEAD + panels * (1 + 2 * taps) + 2 * tiling.vectors * (limit // COUPLED + depth)
+    vectors, lanes = tiling.vectors, tiling.lanes
+    rooms = [
+        *(4 * numbers, 8 * vectors * depth, 4 * vectors * depth),  # output, words, partners
+        *(4 * vectors, 4 * depth, 4 * BUCKETS),  # counts, order, starts
+        *(4 * lanes * depth, 4 * lanes * depth, depth),  # sums, ordered, marks
+    ]
+    memory = bytearray(sum(rooms))
+    start, _keep = address.address_of(memory)
+    output, *scratch = (start + room for room in accumulate(rooms[:-1], initial=0))
     sizes = columns, taps, depth, tiling.columns, tiling.lanes, flip, zero
 
     def planned(forms: int, limit: int) -> tuple[int, int, bytes] | None:
-        """The number of all words, that of the largest panel, and the plan."""
-        packed = PLAN_WORDS.pack(value.address, output, *sizes, output + 4 * numbers, limit, forms)
+        """The time of all words, the number of the largest panel's, and the plan."""
+        packed = PLAN_WORDS.pack(value.address, output, *sizes, limit, forms, *scratch)
         where, _keep_record = address.address_of(packed)
         library.current().function("plan_words")(where, 0)
-        used, total, most = address.words(output, "int32_t", PLAN_HEAD)
+        used, time, most = address.words(output, "int32_t", PLAN_HEAD)
         if not used:
             return None
-        return total, most, bytes(memory[4 * PLAN_HEAD : 4 * used])
+        return time, most, bytes(memory[4 * PLAN_HEAD : 4 * used])
 
     with_two = planned(2, limit)
     if with_two is None:
         return None
-    with_one = planned(1, min(limit, with_two[0] + words_worth_a_copy(depth)))
+    with_one = planned(1, min(limit, with_two[0] + SINGLE * words_worth_a_copy(depth)))
     _, most, plan = with_one or with_two
     return Shifted(most, 1 if with_one else 2, plan, _lists(plan, columns, taps, most, tiling))
 
@@ -121,7 +150,7 @@ def words_worth_a_copy(depth: int) -> int:
 
 def _lists(plan: bytes, columns: int, taps: int, words: int, tiling: Tiling) -> bytes:
     """The lists of all panels, which have at most so many words."""
-    list_bytes = round_up(8 * (taps + 1) + 4 * tiling.vectors * words, 8)
+    list_bytes = round_up(8 * (2 * taps + 1) + 4 * tiling.vectors * words, 8)
     memory = bytearray(-(-columns // tiling.columns) * list_bytes)
     where = [address.address_of(buffer) for buffer in (plan, memory)]
     sizes = columns, taps, tiling.columns, tiling.lanes, list_bytes
