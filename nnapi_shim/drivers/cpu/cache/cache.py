@@ -114,8 +114,8 @@ class Cache:
         parts.append(bytes([model.relax_computation_float32_to_float16]))
         for graph in (model.main, *model.referenced):
             parts += _serialized(graph, model.operand_values)
-        lengths = pack(f"<{len(parts)}q", *map(len, parts))
-        return self.digest.of(b"key", pack("<q", len(parts)) + lengths + b"".join(parts))
+        lengths = pack(f"<{1 + len(parts)}q", len(parts), *map(len, parts))
+        return self.digest.of(b"key", b"".join([lengths, *parts]))
 
     def load(self) -> Stored | None:
         """The stored program; None if the file is missing, untrusted or damaged."""

@@ -252,9 +252,15 @@ def _check_fixed(fixed: Sequence[int], words: int, limits: Limits) -> None:
     at, kinds, which, offsets = (fixed[field::FIXED_WORDS] for field in range(FIXED_WORDS))
     _require_within(at, words, "address")
     _require_within(kinds, POOL + 1, "address")
-    for kind, number, offset in zip(kinds, which, offsets, strict=True):
-        sizes, index = (limits.pools, number) if kind == POOL else (limits.places, kind)
-        _require(0 <= index < len(sizes) and 0 <= offset <= sizes[index], "address")
+    pools, places = limits.pools, limits.places
+    numbers = [number for kind, number in zip(kinds, which, strict=True) if kind == POOL]
+    _require_within(numbers, len(pools), "address")
+    ends = [
+        pools[number] if kind == POOL else places[kind]
+        for kind, number in zip(kinds, which, strict=True)
+    ]
+    _require_within(offsets, 1 << 62, "address")
+    _require_within([*map(sub, ends, offsets)], 1 << 62, "address")
 
 
 def words_of(description: Description, addresses: dict[str, int]) -> tuple[bytearray, bytes]:

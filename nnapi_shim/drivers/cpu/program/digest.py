@@ -85,7 +85,7 @@ class Underway:
             f"<{len(ranges)}q", *[each for _, each in ranges]
         )
         rows: list[int] = []
-        rests: list[bytes] = []
+        rests: list[Range] = []
         blocks = 0
         for where, length in ranges:
             whole, rest = divmod(length, BLOCK)
@@ -93,14 +93,16 @@ class Underway:
                 rows += blocks + whole, where - blocks * BLOCK
                 blocks += whole
             if rest:
-                rests.append(address.read(where + whole * BLOCK, rest))
+                rests.append((where + whole * BLOCK, rest))
         self._last: Any = None
         if rests:
-            last = b"".join(rests)
-            last += bytes(-len(last) % BLOCK)
-            where, self._last = address.address_of(last)
-            rows += blocks + len(last) // BLOCK, where - blocks * BLOCK
-            blocks += len(last) // BLOCK
+            count = -(-sum([rest for _, rest in rests]) // BLOCK)
+            last, self._last = address.address_of(bytearray(count * BLOCK))
+            rows += blocks + count, last - blocks * BLOCK
+            blocks += count
+            for where, rest in rests:
+                address.copy(last, where, rest)
+                last += rest
         self._work = _Work(digest, 0, rows, blocks)
 
     def begin(self) -> None:
