@@ -120,6 +120,9 @@ FAMILIES: dict[str, Family] = {
         ),
         "v3",
     ),
+    "grouped_convolution": Family(
+        "im2row", (F("byte ^ flip", "byte"), F("if 0 <= above < a.in_rows", "if above < a.in_rows"))
+    ),
     "local_response": Family(
         "normalization",
         (

@@ -75,9 +75,10 @@ def tile(
                 call_flipped(builder, arguments, vectors, False)
 
     def call_flipped(builder: Any, arguments: Any, vectors: int, adding: bool) -> None:
-        # Where a vector of words is xor-ed, that takes a tenth of the time of its products; words
-        # that are xor-ed with an operand in memory cost nothing.
-        if tiling.words == 1 or scheme.plain is None:
+        # An XOR takes the ports of products, a tenth of their time or more: of a vector of words, or
+        # where each serves few products. Those of one row or a few wait for their weights.
+        is_waiting = tiling.words == 1 and rows < tiling.rows
+        if is_waiting or scheme.plain is None:
             call(builder, arguments, vectors, False, adding)
             return
         flip = builder.load_from(arguments[ARGUMENTS.index("flip")], WORD, 4)

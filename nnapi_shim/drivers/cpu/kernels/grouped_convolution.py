@@ -8,7 +8,7 @@ from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
 from nnapi_shim.drivers.cpu.lowering.convolution import JOIN_GROUPS
 from nnapi_shim.drivers.cpu.lowering.im2row import FOLD_FILTER, PAD_ROWS
-from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
 @kernel(JOIN_GROUPS)
@@ -34,8 +34,10 @@ def join_groups(a, tile, deadline):
     return 0
 
 
-def pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> None:
-    """input: [in_rows, row]; output: [rows, pitch], `fill` outside of the input."""
+def pad_rows(name: str, pointer: Any, size: int, element: Any) -> None:
+    """input: [in_rows, row]; output: [rows, pitch], `fill` outside of the input. element(byte,
+    flip, zero): of the output.
+    """
 
     @kernel(PAD_ROWS, name)
     def copy(a, tile):
@@ -51,14 +53,15 @@ def pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> None:
                 y[i] = fill
             inside = pointer(a.output + (at * pitch + before) * size)
             for i in range(wanted):
-                inside[i] = centered(x[i], flip, zero) if is_centered else x[i]
+                inside[i] = element(x[i], flip, zero)
             for i in range(before + wanted, pitch):
                 y[i] = fill
         return 0
 
 
-pad_rows("pad_rows_8", u8, 1, False)
-pad_rows("pad_rows_s16", i16, 2, True)
+pad_rows("pad_rows_8", u8, 1, helper(lambda byte, flip, zero: byte))
+pad_rows("pad_rows_flipped", u8, 1, helper(lambda byte, flip, zero: byte ^ flip))
+pad_rows("pad_rows_s16", i16, 2, centered)
 
 
 @kernel(FOLD_FILTER)

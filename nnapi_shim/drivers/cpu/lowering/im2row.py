@@ -191,10 +191,12 @@ def _padded_rows(
             values |= {"flip": flip, "zero": zero}
             rest = {"sums": "row_sums_s16"}
         else:
-            values["fill"] = product.input.zero_point & 0xFF
-            outside = bytes([values["fill"]]) * (4 * words)
+            # The copy has the bytes that dot products take, which need no XOR then.
             flip, zero = dot_zero(product.input, tiling)
-            rest = {"zero": zero, "flip": flip}
+            values |= {"fill": zero & 0xFF, "flip": flip}
+            kernel = "pad_rows_flipped"
+            outside = bytes([values["fill"]]) * (4 * words)
+            rest = {"zero": zero}
     rows = window.batch * height
     length = rows * pitch * scale * size
     buffer = Buffer(length)
