@@ -24,13 +24,13 @@ def work(rows, depth, columns, tile_rows, width):
     [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
 )
 @pytest.mark.parametrize("is_quantized", [False, True])
-@pytest.mark.parametrize("enough", [8, 32])
-def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized, enough):
+@pytest.mark.parametrize(("enough", "threads"), [(8, 1), (8, 2), (8, 3), (32, 16)])
+def test_tiles_cover_the_product_once(tier, rows, depth, columns, is_quantized, enough, threads):
     tiling = TIERS[tier].tiling_of(is_quantized)
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
     values = work(rows, depth, columns, tile_rows, width)
-    tiles, fields = split(values, width, tiling, enough)
+    tiles, fields = split(values, width, tiling, enough, threads)
     blocks = tiles // fields["groups"]
     assert tiles == blocks * fields["groups"]
     assert (blocks - 1) * fields["block_tiles"] < values.row_tiles <= blocks * fields["block_tiles"]
@@ -58,6 +58,36 @@ def test_more_threads_get_more_tiles():
     assert split(*few, 8)[0] < 16 <= split(*few, 32)[0] <= MAX_TILES
 
 
+def last_share(product, threads):
+    """Row tiles of the thread that has the most, next to an equal share; the number of tiles."""
+    tiles, fields = split(*product, 8, threads)
+    most = -(-tiles // threads) * fields["block_tiles"] * fields["group_panels"]
+    return most / (product[0].row_tiles * product[0].panels / threads), tiles
+
+
+def test_threads_end_together():
+    tiling = TIERS["v4"].tiling
+    # Five blocks of 30 row tiles would give one of two threads 90.
+    product = Work(147, 7, 1, 16, 36, 336, 5120, 6), 32, tiling
+    assert split(*product, 8)[1]["block_tiles"] == 30
+    assert last_share(product, 2) == (75 / 73.5, 6)
+    random = np.random.default_rng(5)
+    shares = []
+    for _ in range(300):
+        rows, depth, columns = (int(2 ** random.uniform(4, top)) for top in (12, 7, 7))
+        tile_rows = tiling.tile_rows(rows)
+        width = tiling.panel_columns(tile_rows)
+        product = work(rows, depth, columns, tile_rows, width), width, tiling
+        if split(*product, 8)[0] == 1:
+            assert split(*product, 8, 2)[0] == 1
+            continue
+        share, tiles = last_share(product, 2)
+        assert tiles <= MAX_TILES
+        shares.append(share)
+    assert len(shares) > 100
+    assert np.mean(shares) < 1.06
+
+
 def test_rows_that_a_tile_divides_leave_nothing_idle():
     assert [TIERS["v4"].tiling.tile_rows(n) for n in (1, 4, 6, 49, 64)] == [1, 4, 6, 7, 6]
 
@@ -72,10 +102,10 @@ def test_remembered_blockings_are_those_of_their_own_product():
         width = tiling.panel_columns(tile_rows)
         inputs = work(rows, depth, columns, tile_rows, width)
         seen += [
-            (inputs, lanes, each.tiling, enough)
+            (inputs, lanes, each.tiling, enough, threads)
             for lanes in (16, 1024)
             for each in TIERS.values()
-            for enough in (8, 32)
+            for enough, threads in ((8, 1), (8, 2), (32, 16))
         ]
     for product in [*seen[:200], *seen, *seen[-200:]]:
         assert split(*product) == searched(*product)

@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles, tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
@@ -256,7 +257,8 @@ def multiplied_with(
         packed.panel_bytes,
         FINISH_STEPS[kind],
     )
-    tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling, enough_tiles())
+    width = tiling.panel_columns(rows.tile_rows)
+    tiles, shares = split(work, width, tiling, enough_tiles(), threads.count())
     fields |= {**rows.fields(input.words, input.outside), **shares}
     steps.append(
         Step(
