@@ -75,8 +75,8 @@ def tile(
                 call_flipped(builder, arguments, vectors, False)
 
     def call_flipped(builder: Any, arguments: Any, vectors: int, adding: bool) -> None:
-        # An XOR takes the ports of products, a tenth of their time or more: of a vector of words, or
-        # where each serves few products. Those of one row or a few wait for their weights.
+        # An XOR takes the ports of products, a tenth of their time or more: that of a vector of
+        # words, and others where each serves few products. One row or a few wait for weights.
         is_waiting = tiling.words == 1 and rows < tiling.rows
         if is_waiting or scheme.plain is None:
             call(builder, arguments, vectors, False, adding)
