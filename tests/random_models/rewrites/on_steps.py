@@ -124,7 +124,7 @@ def fuse_tiles(s: Sketch) -> int:
     if form == 1:
         return _images_side_by_side(s, x)
     if s.chance(0.6):
-        y = convolution(s, x, Window((s.one_of(1, 3), 3), SAME), 0, s.one_of(0, 1, 3))
+        y = convolution(s, x, Window((s.one_of(1, 2, 3), 3), SAME), 0, s.one_of(0, 1, 3))
     elif s.chance(0.4):
         y = convolution(s, x, Window((3, 3), SAME), depth, s.one_of(0, 1))
     for _ in range(s.between(1, 3)):
@@ -134,7 +134,7 @@ def fuse_tiles(s: Sketch) -> int:
 
 def _over_its_input(s: Sketch, x: int) -> int:
     """A depthwise convolution and a product, in the end with x, which is written over."""
-    y = convolution(s, x, Window((3, 3), SAME), 0)
+    y = convolution(s, x, Window((2, 3), SAME), 0)
     y = convolution(s, y, Window((1, 1), VALID), s.dimensions(x)[-1])
     return s.passed_on(s.add(s.one_of(O.MUL, O.SUB), [x, y, s.numbers(0)]))
 

@@ -27,6 +27,7 @@ from nnapi_shim.drivers.cpu.lowering.depthwise import (
     EXPAND,
     PACK_DEPTHWISE,
     SLIDING,
+    SLIDING_DEPTHWISE,
     has_sliding,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -37,7 +38,7 @@ MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
 FEWEST_ROWS = 3
-"""Rows of a tile from which `sliding` is faster; fuse_tiles makes tiles of fewer."""
+"""Rows of a tile from which `sliding` is faster."""
 
 
 prefetch_far = emits(types.void(types.int64))(lambda b, address: b.prefetch(address, locality=2))
@@ -182,7 +183,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
 def sliding(by_rows: Any) -> None:
     """The kernel of float32, 3x3, stride 1: strips of pixels, from the top to the bottom."""
 
-    @kernel(DEPTHWISE, SLIDING)
+    @kernel(SLIDING_DEPTHWISE, SLIDING)
     def convolve(a, tile, deadline):
         if a.tile_rows < FEWEST_ROWS:
             return by_rows(a, tile, deadline)

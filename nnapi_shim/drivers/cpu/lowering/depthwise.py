@@ -18,14 +18,19 @@ from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.shapes import Window
 
-DEPTHWISE = record(
-    Space.LINES, input=ADDRESS, filter=ADDRESS, bias=ADDRESS, table=ADDRESS, output=ADDRESS,
+_FIELDS = dict(
+    input=ADDRESS, filter=ADDRESS, bias=ADDRESS, table=ADDRESS, output=ADDRESS,
     rows=INT64, tile_rows=INT64, channels=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
     filter_height=INT64, filter_width=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, dilation_width=INT64, pad_top=INT64, pad_left=INT64,
     input_zero=INT64, **FINISH,
 )  # fmt: skip
+DEPTHWISE = record(Space.LINES, **_FIELDS)
+SLIDING_DEPTHWISE = record(**_FIELDS)
+"""That of the kernel SLIDING, whose tiles are not cut for the step behind it: of few rows it would
+read most input rows again, and that costs more than the result that is not in the cache.
+"""
 PACK_DEPTHWISE = record(
     filter=ADDRESS, output=ADDRESS, flip=INT64, zero=INT64,
     filter_height=INT64, filter_width=INT64, channels=INT64, padded=INT64,
@@ -92,7 +97,7 @@ def depthwise(
     steps += more
     steps.append(
         Step(
-            DEPTHWISE,
+            SLIDING_DEPTHWISE if is_sliding else DEPTHWISE,
             SLIDING if is_sliding else f"depthwise_conv_2d_{kind}",
             tiles=-(-rows // tile_rows),
             input=source,
