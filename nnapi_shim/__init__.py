@@ -112,7 +112,7 @@ _home = {name: module for module, names in _NAMES.items() for name in names.spli
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module  # slow, and nothing for C programs
+    from nnapi_shim.modules import import_module
 
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shortest way to a result: RELU of three numbers on nnapi-cpu, or on DEVICE. As a program, it then prints
- * what is mapped into its memory; as a library, Python calls its functions one by one.
+ * what is mapped into its memory, or, with the argument `modules`, the modules of its Python; as a library, Python
+ * calls its functions one by one.
  */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include <android/NeuralNetworks.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,8 +77,29 @@ int compute_once(void) {
   return computed[0] == 0 && computed[1] == 0 && computed[2] == 2 ? 0 : __LINE__;
 }
 
-int main(void) {
+/* Print the names of all modules of the Python that the library has started. */
+static int print_modules(void) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[4096], *path = NULL;
+  while (path == NULL && maps != NULL && fgets(line, sizeof line, maps) != NULL)
+    if (strstr(line, "/libpython") != NULL) path = strchr(line, '/');
+  if (path == NULL) return __LINE__;
+  path[strcspn(path, "\n")] = 0;
+  void* python = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (python == NULL) return __LINE__;
+  int (*ensure)(void), (*execute)(const char*);
+  *(void**)&ensure = dlsym(python, "PyGILState_Ensure");
+  *(void**)&execute = dlsym(python, "PyRun_SimpleString");
+  ensure(); /* and no release: the program ends */
+  return execute("import posix, sys; posix.write(1, ' '.join(sys.modules).encode())");
+}
+
+int main(int count, char** arguments) {
   int failed = compute_once();
+  if (failed == 0 && count > 1 && strcmp(arguments[1], "modules") == 0) {
+    failed = print_modules();
+    if (failed == 0) return 0;
+  }
   if (failed != 0) {
     fprintf(stderr, "%s:%d: failed\n", __FILE__, failed);
     return 1;

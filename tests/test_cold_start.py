@@ -156,6 +156,16 @@ def test_mapped_files(compiled: Callable[..., Path]) -> None:
     assert [line for line in lines if any(name in line for name in MAPPED)] == []
 
 
+def test_modules_of_a_program(compiled: Callable[..., Path]) -> None:
+    """The Python that the library starts in a program has even less than a bare one."""
+    modules = run(compiled("client"), "modules").split()
+    assert "nnapi_shim.abi" in modules
+    assert needless(modules) == []
+    if sys.version_info < (3, 14):
+        slow = {"collections", "enum", "functools", "importlib", "warnings"}
+        assert slow & set(modules) == set()
+
+
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, nnapi_shim; print([m for m in sys.modules if m.startswith('nnapi_shim.')])"
     command = [sys.executable, "-S", "-c", code]
