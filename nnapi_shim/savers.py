@@ -50,13 +50,6 @@ _registered: "list[Saver]" = []
 _exchanges: "dict[str, Exchange]" = {}
 
 
-def _load(name: str) -> None:
-    """Import a module; importlib is slow to import, and nothing for C programs."""
-    from importlib import import_module
-
-    import_module(name)
-
-
 def register(saver: "Saver") -> None:
     """Make Model.save call save(model, path, overwrite)."""
     _registered.append(saver)
@@ -65,7 +58,9 @@ def register(saver: "Saver") -> None:
 def save(model: object, path: "str | PathLike[str]", overwrite: bool) -> None:
     """Write a model with the last registered saver."""
     if not _registered:
-        _load(module)
+        from nnapi_shim.modules import import_module
+
+        import_module(module)
     _registered[-1](model, path, overwrite)
 
 
@@ -77,5 +72,7 @@ def register_exchange(suffix: str, exchange: "Exchange") -> None:
 def exchange(suffix: str = ".onnx") -> "Exchange":
     """What writes models in a format for engines: the last one registered."""
     if suffix not in _exchanges:
-        _load(exchange_modules[suffix])
+        from nnapi_shim.modules import import_module
+
+        import_module(exchange_modules[suffix])
     return _exchanges[suffix]

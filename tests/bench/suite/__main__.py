@@ -64,16 +64,22 @@ def numbers(name: str, usual: str) -> list[int]:
     sys.exit(f"bench-models: {name} is {os.environ[name]!r}; allowed are numbers from 1 on")
 
 
+def wanted(command: str) -> list[str]:
+    """The names of the models that MODELS chooses; ends the program where there are none."""
+    expected = [part for part in os.environ.get("MODELS", "").split(",") if part]
+    chosen = [n for n in names() if not expected or any(part in n for part in expected)]
+    if not chosen:
+        sys.exit(f"{command}: no model has {' or '.join(expected)} in its name: {names()}")
+    return chosen
+
+
 def _measured(target: Path | None) -> dict[str, Any]:
     threads, (rounds, *others) = numbers("THREADS", "1,2"), numbers("ROUNDS", "9")
     if others:
         sys.exit(f"bench-models: ROUNDS is {os.environ['ROUNDS']!r}; it is one number")
     if not TRAINED.exists():
         print("the trained models, ../shared/models, are not here: without them", flush=True)
-    expected = [part for part in os.environ.get("MODELS", "").split(",") if part]
-    chosen = [n for n in names() if not expected or any(part in n for part in expected)]
-    if not chosen:
-        sys.exit(f"bench-models: no model has {' or '.join(expected)} in its name: {names()}")
+    chosen = wanted("bench-models")
     limit = tier.wanted()
     variables = tier.environment(limit)
     runtimes = tier.held_runtimes([OURS, *devices.wanted(), *peers()], variables)

@@ -6,13 +6,11 @@ The models of `make bench-models`; MODELS chooses. As `nnapi-shim profile --scal
 times of tiles on one thread; measured ones beside them, where this machine has the processors.
 """
 
-import os
-import sys
-
 import nnapi_shim
 from nnapi_shim.tools.scaling import CORES, MATTERS_S, scaling
 from tests.bench.suite import machine
-from tests.bench.suite.contestants import contestants, names
+from tests.bench.suite.__main__ import wanted
+from tests.bench.suite.contestants import contestants
 from tests.bench.suite.figures import OURS
 
 RUNS = 30
@@ -20,10 +18,7 @@ RUNS = 30
 
 def main() -> None:
     """Print a row for each model, then the regions with too few tiles."""
-    wanted = [part for part in os.environ.get("MODELS", "").split(",") if part]
-    chosen = [name for name in names() if not wanted or any(part in name for part in wanted)]
-    if not chosen:
-        sys.exit(f"bench-scaling: no model has {' or '.join(wanted)} in its name: {names()}")
+    chosen = wanted("bench-scaling")
     about = machine.about([OURS], "")
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
     most = max(CORES)

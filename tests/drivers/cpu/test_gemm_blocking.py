@@ -53,9 +53,9 @@ def test_more_threads_get_more_tiles():
     product = work(1, 1024, 1000, 1, 64), 64, tiling
     assert split(*product, 8)[0] < 16 <= split(*product, 32)[0] <= MAX_TILES
     one_tile = work(36, 32, 64, 6, 64), 64, TIERS["v4"].tiling
-    assert split(*one_tile, 32)[0] == 1
+    assert split(*one_tile, 32, 16)[0] == 1
     few = work(49, 96, 160, 7, 32), 32, TIERS["v4"].tiling
-    assert split(*few, 8)[0] < 16 <= split(*few, 32)[0] <= MAX_TILES
+    assert split(*few, 8)[0] < 16 <= split(*few, 32, 16)[0] <= MAX_TILES
 
 
 def last_share(product, threads):

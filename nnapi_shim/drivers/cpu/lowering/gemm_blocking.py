@@ -61,7 +61,7 @@ MOST = 256
 def split(work: Work, panel_columns: int, tiling: Tiling, enough: int, threads: int = 1) -> Split:
     """The number of tiles, and the blocking fields: not to be changed, equal layers share them.
 
-    enough: tiles for which memory is read more often, if need be; two for each thread.
+    enough: tiles for which memory is read more often, if need be.
     """
     key = work, panel_columns, tiling, enough, threads
     result = _splits.get(key)
@@ -84,7 +84,7 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
     room = max(1, min(room, MAX_TILE_STEPS // panel_steps))
     target_tiles = 1
     if steps >= SERIAL:
-        for_each_thread = min(enough // 2, steps // STEPS_FOR_MANY)
+        for_each_thread = min(threads, steps // STEPS_FOR_MANY)
         target_tiles = min(MAX_TILES, max(MIN_TILES, steps // STEPS_PER_TILE, for_each_thread))
     least = -(-work.row_tiles // room)
 

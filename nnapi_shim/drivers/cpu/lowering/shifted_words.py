@@ -27,8 +27,8 @@ models are only numbers (cache/cache.py):
 
 A word lies in one form, so nothing is read outside of the row. There are 1.2 times as many words as
 four weights each would need where rows have 64 weights, and 1.03 times where they have 512, in one
-form 1.4 and 1.1 times (normally distributed weights, vectors of eight columns). Of these words, 22
-and 83 % are in couples.
+form 1.4 and 1.1 times (normally distributed weights, vectors of eight columns). Of these words, 12
+and 80 % are in couples.
 """
 
 from itertools import accumulate
