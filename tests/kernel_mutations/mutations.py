@@ -179,12 +179,14 @@ FAMILIES: dict[str, Family] = {
     "digit_products": Family(
         "digit_products",
         (
-            F("max(top - BINADES, LAST)", "max(top - BINADES - 1, LAST)", "digit_rows"),
+            F("top -= BINADES\n    while", "top -= 2 * BINADES\n    while", "digit_rows"),
+            F("and exponent < -LEAST", "and exponent < 99", "digit_rows"),
+            F("max(exponent - LEAST, 0)", "max(exponent - LEAST - 9, 0)", "digit_rows"),
+            F("digits + words * (4 * GROUP - 4)", "digits", "digit_rows"),
             F("-1 if most >= LARGE else 0", "0", "digit_rows"),
             F("(BIAS + half - exponent)", "(BIAS + half - exponent + 1)", "digit_rows"),
-            F("- ROOM\n", "\n", "digit_rows"),
+            F("(most + ROOM)", "most", "digit_rows"),
             F("np.int8(byte ^ ZERO)", "np.int8(byte ^ 127)", "digit_rows"),
-            F("if top > LAST else 1\n", "if top > LAST else 1 << MANTISSA - 1\n", "digit_rows"),
             F("total = low if total < low else total", "total = low", "digit_rows"),
             F("for byte in range(GROUP):", "for byte in range(GROUP - 1):"),
             F("x = a.rows + number * a.pitch, a.input + number", "x = a.rows, a.input + number"),

@@ -118,7 +118,7 @@ def test_rows_of_subnormal_numbers() -> None:
     np.testing.assert_allclose(result, exact, rtol=2.0**-22, atol=2.0**-149)
 
 
-@pytest.mark.parametrize("value", [-0.9999999, 1 + 2**-14, 1 + 2**-22])
+@pytest.mark.parametrize("value", [-0.9999999, 0.9999999, 1 + 2**-14, 1 + 2**-22])
 @pytest.mark.parametrize("weight", [-128, 127])
 def test_the_largest_sums_of_digits(value: float, weight: int) -> None:
     """A deep product of equal elements, whose lower digits are the smallest that there are."""

@@ -1,7 +1,7 @@
 """Emitters of digit products: see ../lowering/digit_products.py."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
@@ -20,11 +20,13 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.digit_products import (
+    BINADES,
     COLUMN_HEAD,
     DIGITS,
     HEAD_BYTES,
     LEVEL_BYTES,
     MOST_WORDS,
+    NUMBER_BYTES,
     digit_columns,
 )
 
@@ -82,109 +84,130 @@ def _block(builder: Any, row: Any, depth: Any, first: Any) -> tuple[Any, Any]:
     return builder.and_(builder.bitcast(x, integers), constant(integers, MAGNITUDE)), x
 
 
-@emits(types.int64(*[types.int64] * 8))
-def fill_level(
-    builder: Any,
-    row: Any,
-    depth: Any,
-    least: Any,
-    most: Any,
-    exponent: Any,
-    numbers: Any,
-    digits: Any,
-    level: Any,
+@emits(types.int64(*[types.int64] * 6))
+def fill_whole(
+    builder: Any, row: Any, depth: Any, exponent: Any, numbers: Any, digits: Any, level: Any
 ) -> Any:
-    """Append the words of a level to the lists at `numbers` and `digits`; returns how many.
+    """Write the first level, of all elements: x = X * 2^-exponent; returns the number of its words.
 
-    least, most: bits of the smallest and the largest magnitude. exponent: x = X * 2^-exponent. The
-    last field of the level becomes -128 * sum(X), digit by digit, where bytes have dot products.
+    Where bytes have dot products, it has all words: of four elements, few are 0.
     """
-    count, start = builder.variable(LONG, long(0)), _start(builder)
-    power = builder.splat(builder.sitofp(exponent, FLOAT), LANES)
+    sums, power = _sums(builder), builder.splat(builder.sitofp(exponent, FLOAT), LANES)
+    listed = _List(builder, numbers, digits, 4 * GROUP)
     with builder.each(_blocks(builder, depth), LANES) as first:
-        bits, x = _block(builder, row, depth, first)
-        inside = _inside(builder, bits, least, most)
-        mask = builder.bitcast(inside, ir.IntType(LANES))
-        # Levels but the first have few elements.
-        with builder.if_then(builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0))):
-            words = _digits(builder, x, inside, power, start)
-            for block in range(LANES // GROUP):
-                at = builder.load(count)
-                part = builder.pick(words, range(GROUP * block, GROUP * (block + 1)))
-                place = builder.add(digits, builder.mul(at, long(4 * GROUP)))
-                builder.store_to(part, place, 4)
-                number = builder.add(builder.udiv(first, long(GROUP)), long(block))
-                builder.store_to(number, builder.add(numbers, builder.mul(at, long(8))), 8)
-                bits_of_word = ((1 << GROUP) - 1) << GROUP * block
-                some = builder.and_(mask, ir.Constant(mask.type, bits_of_word))
-                has = builder.icmp_unsigned("!=", some, ir.Constant(mask.type, 0))
-                builder.store(builder.add(at, builder.zext(has, LONG)), count)
-    _store_start(builder, start, level)
-    return builder.load(count)
+        _, x = _block(builder, row, depth, first)
+        integers = ISA.rounded(builder, _scaled(builder, x, power))
+        words = _digits(builder, integers, sums)
+        if GROUP == 4:
+            builder.store_to(words, builder.add(digits, builder.mul(first, long(4))), 4)
+        else:
+            listed.append(first, words, integers)
+    _store_start(builder, sums, level)
+    if GROUP == 4:
+        return builder.udiv(builder.add(depth, long(GROUP - 1)), long(GROUP))
+    return builder.load(listed.count)
 
 
-@emits(types.int64(*[types.int64] * 8))
-def fill_whole_level(
+@emits(types.int64(*[types.int64] * 7))
+def fill_digit(
     builder: Any,
     row: Any,
     depth: Any,
-    least: Any,
-    most: Any,
+    below: Any,
     exponent: Any,
     numbers: Any,
     digits: Any,
     level: Any,
 ) -> Any:
-    """As `fill_level`, with all words of the row: of four elements, few have none of the level."""
-    start = _start(builder)
-    power = builder.splat(builder.sitofp(exponent, FLOAT), LANES)
-    per_block = LANES // GROUP
-    kind = vector(LONG, per_block)
-    number = builder.variable(kind, ir.Constant(kind, [*range(per_block)]))
+    """Append the words of a further level to the lists at `numbers` and `digits`; returns how many.
+
+    below: bits of the magnitude that its elements are below. x = X * 2^-exponent, of which the
+    levels before have all but the last BINADES bits.
+    """
+    words, sums = vector(WORD, LANES), _sums(builder)
+    power = builder.splat(builder.sitofp(builder.sub(exponent, long(BINADES)), FLOAT), LANES)
+    listed = _List(builder, numbers, digits, 4)
+    most = builder.splat(builder.trunc(below, WORD), LANES)
     with builder.each(_blocks(builder, depth), LANES) as first:
         bits, x = _block(builder, row, depth, first)
-        words = _digits(builder, x, _inside(builder, bits, least, most), power, start)
-        builder.store_to(words, builder.add(digits, builder.mul(first, long(4))), 4)
-        value = builder.load(number)
-        at = builder.mul(builder.udiv(first, long(GROUP)), long(8))
-        builder.store_to(value, builder.add(numbers, at), 8)
-        builder.store(builder.add(value, constant(kind, per_block)), number)
-    _store_start(builder, start, level)
-    return builder.udiv(builder.add(depth, long(GROUP - 1)), long(GROUP))
+        inside = builder.icmp_signed("<", bits, most)
+        mask = _mask(builder, builder.and_(inside, _is_some(builder, bits)))
+        with builder.if_then(_is_some(builder, mask)):  # few are
+            scaled = _scaled(builder, x, power)
+            before = ISA.rounded(builder, scaled)
+            whole = builder.fmul(scaled, constant(scaled.type, 2.0**BINADES))
+            digit = builder.sub(
+                ISA.rounded(builder, whole), builder.shl(before, constant(words, BINADES))
+            )
+            digit = builder.select(inside, digit, ir.Constant(words, None))
+            if GROUP == 4:
+                taken = builder.mul(digit, constant(words, 128))
+                builder.store(builder.add(builder.load(sums), taken), sums)
+            narrow = builder.trunc(digit, vector(DIGIT, LANES))
+            packed = builder.bitcast(narrow, vector(WORD, LANES // GROUP))
+            listed.append(first, packed, digit)
+    _store_start(builder, sums, level, 1)
+    return builder.load(listed.count)
+
+
+class _List:
+    """Words of a level being appended: their numbers, and `size` bytes of digits of each."""
+
+    def __init__(self, builder: Any, numbers: Any, digits: Any, size: int) -> None:
+        self._builder, self._numbers, self._digits = builder, numbers, digits
+        self._size, self.count = size, builder.variable(LONG, long(0))
+
+    def append(self, first: Any, words: Any, values: Any) -> None:
+        """The words of the block from element `first` on of which some values are not 0."""
+        builder, size = self._builder, self._size
+        mask = _mask(builder, _is_some(builder, values))
+        for block in range(LANES // GROUP):
+            at = builder.load(self.count)
+            part = builder.pick(words, range(size // 4 * block, size // 4 * (block + 1)))
+            builder.store_to(part, builder.add(self._digits, builder.mul(at, long(size))), 4)
+            number = builder.add(builder.udiv(first, long(GROUP)), long(block))
+            place = builder.add(self._numbers, builder.mul(at, long(NUMBER_BYTES)))
+            builder.store_to(builder.trunc(number, HALFWORD), place, NUMBER_BYTES)
+            bits_of_word = ((1 << GROUP) - 1) << GROUP * block
+            some = builder.and_(mask, ir.Constant(mask.type, bits_of_word))
+            has = builder.zext(_is_some(builder, some), LONG)
+            builder.store(builder.add(at, has), self.count)
 
 
 def _blocks(builder: Any, depth: Any) -> Any:
     return builder.udiv(builder.add(depth, long(LANES - 1)), long(LANES))
 
 
-def _inside(builder: Any, bits: Any, least: Any, most: Any) -> Any:
-    """Which elements are in a level."""
-    low, high = (builder.splat(builder.trunc(each, WORD), LANES) for each in (least, most))
-    return builder.and_(builder.icmp_signed(">=", bits, low), builder.icmp_signed("<=", bits, high))
+def _is_some(builder: Any, value: Any) -> Any:
+    return builder.icmp_unsigned("!=", value, ir.Constant(value.type, None))
 
 
-def _digits(builder: Any, x: Any, inside: Any, power: Any, start: Any) -> Any:
-    """The digits of a block, word by word; what a level starts with is taken off `start`."""
-    integers = vector(WORD, LANES)
-    chosen = builder.select(inside, _scaled(builder, x, power), ir.Constant(x.type, None))
-    offset = constant(integers, BALANCED)
-    parts = builder.xor(builder.add(ISA.rounded(builder, chosen), offset), offset)
+def _mask(builder: Any, lanes: Any) -> Any:
+    """A bit for each lane."""
+    return builder.bitcast(lanes, ir.IntType(LANES))
+
+
+def _digits(builder: Any, integers: Any, sums: Any) -> Any:
+    """The digits of a block, word by word; 128 times each is added to `sums`."""
+    offset = constant(integers.type, BALANCED)
+    parts = builder.xor(builder.add(integers, offset), offset)
     parts = builder.pick(builder.bitcast(parts, vector(DIGIT, GROUP * LANES)), TRANSPOSED)
     if GROUP == 4:
         middle = constant(parts.type, -128)  # 128, as an unsigned byte
-        builder.store(ISA.dot_quads(builder, builder.load(start), middle, parts), start)
-    return builder.bitcast(parts, integers)
+        builder.store(ISA.dot_quads(builder, builder.load(sums), middle, parts), sums)
+    return builder.bitcast(parts, integers.type)
 
 
-def _start(builder: Any) -> Any:
-    """Sums of digits, times 128, by digit and block of words: none yet."""
+def _sums(builder: Any) -> Any:
+    """Sums of digits, times 128: none yet. Of a whole level by digit and block of words."""
     kind = vector(WORD, LANES)
     return builder.variable(kind, ir.Constant(kind, None))
 
 
-def _store_start(builder: Any, start: Any, level: Any) -> None:
-    total = builder.load(start)
-    while total.type.count > GROUP:
+def _store_start(builder: Any, sums: Any, level: Any, digits: int = GROUP) -> None:
+    """What the sums of so many digits start with."""
+    total = builder.load(sums)
+    while total.type.count > digits:
         half = total.type.count // 2
         parts = [builder.pick(total, range(at, at + half)) for at in (0, half)]
         total = builder.add(*parts)
@@ -243,40 +266,25 @@ def _write(
     high: Any,
 ) -> None:
     """The function for panels of so many vectors."""
-    integers, floats = vector(WORD, LANES), vector(FLOAT, LANES)
-    width = vectors * LANES
+    floats, width = vector(FLOAT, LANES), vectors * LANES
     totals = [builder.variable(floats, ir.Constant(floats, None)) for _ in range(vectors)]
     numbers = builder.add(row, long(HEAD_BYTES))
-    digits = builder.add(numbers, builder.mul(capacity, long(8)))
+    digits = builder.add(numbers, builder.mul(capacity, long(NUMBER_BYTES)))
     weights = builder.add(panel, long(COLUMN_HEAD * width))
-    first = builder.variable(LONG, long(0))
-    sums = [[builder.variable(integers) for _ in range(vectors)] for _ in range(USED)]
-    with builder.each(builder.load_from(row, LONG, 8)) as number:
-        level = builder.add(row, builder.add(long(64), builder.mul(number, long(LEVEL_BYTES))))
-        begin, end = builder.load(first), builder.load_from(level, LONG, 8)
-        most = MOST_WORDS[GROUP]
-        parts = builder.udiv(builder.add(builder.sub(end, begin), long(most - 1)), long(most))
-        with builder.each(parts, most) as done:
-            for digit, slots in enumerate(sums):
-                # Where bytes have dot products, a level is one part.
-                at = builder.add(level, long(16 + 4 * digit))
-                start = builder.splat(builder.load_from(at, WORD, 4), LANES)
-                for slot in slots:
-                    builder.store(start, slot)
-            rest = builder.sub(builder.sub(end, begin), done)
-            is_last = builder.icmp_signed("<", rest, long(most))
-            with builder.each(builder.select(is_last, rest, long(most))) as word:
-                at = builder.add(builder.add(begin, done), word)
-                _add_word(builder, sums, at, numbers, digits, weights)
-            factors = [
-                builder.splat(builder.load_from(builder.add(level, long(at)), FLOAT, 4), LANES)
-                for at in (8, 12)
-            ]
-            for j, slot in enumerate(totals):
-                joined = builder.fmul(_joined(builder, [slots[j] for slots in sums]), factors[0])
-                total = ISA.multiply_add(builder, joined, factors[1], builder.load(slot))
-                builder.store(total, slot)
-        builder.store(end, first)
+    level, count = builder.add(row, long(64)), builder.load_from(row, LONG, 8)
+    with builder.if_then(builder.icmp_signed(">", count, long(0))):
+        end = builder.load_from(level, LONG, 8)
+        place = _Place(numbers, digits, weights, USED, GROUP == 4)
+        _add_level(builder, totals, level, long(0), end, place)
+        begin = builder.variable(LONG, end)
+        # Behind the digits of the first level there is one for each word.
+        digits = builder.add(digits, builder.mul(end, long(4 * GROUP - 4)))
+        place = _Place(numbers, digits, weights, 1, False)
+        with builder.each(builder.sub(count, long(1)), LEVEL_BYTES) as offset:
+            further = builder.add(level, builder.add(offset, long(LEVEL_BYTES)))
+            end = builder.load_from(further, LONG, 8)
+            _add_level(builder, totals, further, builder.load(begin), end, place)
+            builder.store(end, begin)
     for j, slot in enumerate(totals):
         bias, scale = (
             builder.load_from(builder.add(panel, long(4 * (j * LANES + head * width))), floats, 4)
@@ -290,21 +298,63 @@ def _write(
     builder.ret_void()
 
 
-def _add_word(
-    builder: Any, sums: Sequence[Sequence[Any]], at: Any, numbers: Any, digits: Any, weights: Any
+class _Place(NamedTuple):
+    """Where the words of a level are. used: digits of each that are not all 0. is_whole: it has all
+    words, and needs no numbers.
+    """
+
+    numbers: Any
+    digits: Any
+    weights: Any
+    used: int
+    is_whole: bool
+
+
+def _add_level(
+    builder: Any, totals: Sequence[Any], level: Any, begin: Any, end: Any, place: _Place
 ) -> None:
+    """Add the products of a level, of the words from `begin` to `end`, to the totals."""
+    integers = vector(WORD, LANES)
+    sums = [[builder.variable(integers) for _ in totals] for _ in range(place.used)]
+    most = MOST_WORDS[GROUP]
+    parts = builder.udiv(builder.add(builder.sub(end, begin), long(most - 1)), long(most))
+    with builder.each(parts, most) as done:
+        for digit, slots in enumerate(sums):
+            # Where bytes have dot products, a level is one part.
+            at = builder.add(level, long(16 + 4 * digit))
+            start = builder.splat(builder.load_from(at, WORD, 4), LANES)
+            for slot in slots:
+                builder.store(start, slot)
+        rest = builder.sub(builder.sub(end, begin), done)
+        is_last = builder.icmp_signed("<", rest, long(most))
+        with builder.each(builder.select(is_last, rest, long(most))) as word:
+            _add_word(builder, sums, builder.add(builder.add(begin, done), word), place)
+        factors = [
+            builder.splat(builder.load_from(builder.add(level, long(at)), FLOAT, 4), LANES)
+            for at in (8, 12)
+        ]
+        for j, slot in enumerate(totals):
+            joined = builder.fmul(_joined(builder, [slots[j] for slots in sums]), factors[0])
+            total = ISA.multiply_add(builder, joined, factors[1], builder.load(slot))
+            builder.store(total, slot)
+
+
+def _add_word(builder: Any, sums: Sequence[Sequence[Any]], at: Any, place: _Place) -> None:
     """Add the products of a word to the sums, digit by digit; at: its place in the lists."""
-    vectors = len(sums[0])
-    word = builder.load_from(builder.add(numbers, builder.mul(at, long(8))), LONG, 8)
-    place = builder.add(weights, builder.mul(word, long(GROUP * vectors * LANES)))
+    vectors, number = len(sums[0]), at
+    if not place.is_whole:
+        entry = builder.add(place.numbers, builder.mul(at, long(NUMBER_BYTES)))
+        number = builder.zext(builder.load_from(entry, HALFWORD, NUMBER_BYTES), LONG)
+    weights = builder.add(place.weights, builder.mul(number, long(GROUP * vectors * LANES)))
     kind = vector(BYTE, GROUP * LANES)
     loaded = [
-        builder.load_from(builder.add(place, long(GROUP * LANES * j)), kind, 4)
+        builder.load_from(builder.add(weights, long(GROUP * LANES * j)), kind, 4)
         for j in range(vectors)
     ]
     if GROUP == 2:
         loaded = [builder.sext(each, vector(HALFWORD, GROUP * LANES)) for each in loaded]
-    digit = builder.add(digits, builder.mul(at, long(4 * GROUP)))
+    size = 4 * (GROUP if place.used > 1 else 1)
+    digit = builder.add(place.digits, builder.mul(at, long(size)))
     for d, slots in enumerate(sums):
         value = builder.load_from(builder.add(digit, long(4 * d)), WORD, 4)
         x = builder.bitcast(builder.splat(value, LANES), vector(DIGIT, GROUP * LANES))

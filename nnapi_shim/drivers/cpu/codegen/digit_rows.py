@@ -9,8 +9,8 @@ from nnapi_shim.drivers.cpu.codegen.clock import late
 from nnapi_shim.drivers.cpu.codegen.digit_microkernel import (
     GROUP,
     LANES,
-    fill_level,
-    fill_whole_level,
+    fill_digit,
+    fill_whole,
     magnitudes,
     multiply_digits,
 )
@@ -24,6 +24,7 @@ from nnapi_shim.drivers.cpu.lowering.digit_products import (
     LARGE,
     LEVEL_BITS,
     LEVEL_BYTES,
+    NUMBER_BYTES,
     digit_columns,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
@@ -31,22 +32,30 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 BIAS, MANTISSA = 127, 23
 BITS = LEVEL_BITS[GROUP]
 ROOM = {4: 0x10101, 2: 0}[GROUP]
-"""Three signed bytes end before 2^23 does: the largest significands are of the level above."""
-LAST = -127
-"""The last level is below 2^LAST, and has all that is left."""
+"""Three signed bytes end before 2^23 does: the largest significands have one bit less."""
+LEAST = -149
+"""The smallest number is 2^LEAST."""
 COLUMNS = digit_columns(ISA.tier)
 ZERO = np.uint8(128 if GROUP == 4 else 0)
 """A packed weight of 0."""
 read_f32 = READ["f32"]
-fill_first = fill_whole_level if GROUP == 4 else fill_level
 
 
 @helper
-def edge(exponent):
-    """The bits of the smallest magnitude that is above levels below 2^exponent."""
-    if exponent <= LAST:
-        return (1 << (MANTISSA - 1)) - ROOM // 2
-    return ((exponent + BIAS) << MANTISSA) - ROOM
+def bits_of_power(exponent):
+    """Those of 2^exponent, of at least 2^LEAST."""
+    if exponent <= -BIAS:
+        return 1 << max(exponent - LEAST, 0)
+    return (exponent + BIAS) << MANTISSA
+
+
+@helper
+def finish_level(level, words, exponent):
+    """The fields of a level of the words up to `words`."""
+    half = exponent >> 1
+    i64(level)[0] = words
+    i32(level)[2] = (BIAS - half) << MANTISSA
+    i32(level)[3] = (BIAS + half - exponent) << MANTISSA
 
 
 @helper
@@ -58,29 +67,23 @@ def prepare_row(row, target, depth, capacity):
     levels[0] = -1 if most >= LARGE else 0
     if most == 0 or most >= LARGE:
         return
-    numbers = target + HEAD_BYTES
-    digits = numbers + capacity * 8
-    top = ((most + ROOM) >> MANTISSA) - BIAS + 1 if most >= edge(LAST) else LAST
-    words, count, below = 0, 0, most + 1
-    while below > least:
-        bottom = max(top - BINADES, LAST) if top > LAST else top
-        first = edge(bottom) if top > LAST else 1
-        level = target + 64 + count * LEVEL_BYTES
-        exponent = BITS - top
-        lists = numbers + words * 8, digits + words * 4 * GROUP
-        if below > most:
-            found = fill_first(row, depth, first, below - 1, exponent, *lists, level)
-        else:
-            found = fill_level(row, depth, first, below - 1, exponent, *lists, level)
-        if found:
-            words += found
-            i64(level)[0] = words
-            half = exponent >> 1
-            i32(level)[2] = (BIAS - half) << MANTISSA
-            i32(level)[3] = (BIAS + half - exponent) << MANTISSA
-            count += 1
-        top, below = bottom, first
-    levels[0] = count
+    numbers, level = target + HEAD_BYTES, target + 64
+    digits = numbers + capacity * NUMBER_BYTES
+    top = ((most + ROOM) >> MANTISSA) - BIAS + 1
+    exponent = BITS - top
+    words = fill_whole(row, depth, exponent, numbers, digits, level)
+    finish_level(level, words, exponent)
+    further = digits + words * (4 * GROUP - 4)
+    # What is below 2^top has fewer bits in each level than the largest element has in the first.
+    top -= BINADES
+    while least < bits_of_power(top) and exponent < -LEAST:
+        exponent += BINADES
+        level += LEVEL_BYTES
+        lists = numbers + words * NUMBER_BYTES, further + words * 4
+        words += fill_digit(row, depth, bits_of_power(top), exponent, *lists, level)
+        finish_level(level, words, exponent)
+        top -= BINADES
+    levels[0] = (level - target - 64) // LEVEL_BYTES + 1
 
 
 @helper

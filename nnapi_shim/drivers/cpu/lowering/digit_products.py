@@ -1,23 +1,24 @@
 """Digit products: of a few float32 rows and 8-bit weights, by sums of integers.
 
-A row is a sum of parts, its levels. A level has the elements whose magnitudes are within BINADES
-binades, each as an integer X below 2^LEVEL_BITS times 2^-exponent. X is written in signed digits.
-Where bytes have dot products, these are three bytes, and VPDPBUSD multiplies them by the weights as
-unsigned bytes, weight + 128:
+A row is a sum of parts, its levels. The first has each element as an integer X below 2^LEVEL_BITS
+times 2^-exponent, in signed digits. Where bytes have dot products, these are three bytes, and
+VPDPBUSD multiplies them by the weights as unsigned bytes, weight + 128:
 
-    sum(x * weight) = sum over levels of 2^-exponent * (sum(X * (weight + 128)) - 128 * sum(X))
+    sum(x * weight) = 2^-exponent * (sum(X * (weight + 128)) - 128 * sum(X))
 
-x is rounded to X there: by 1.004 * 2^-17 of an element at most, about what sums of 128 terms in
-float32 may lose as well, and by 1.004 * 2^-23 of the largest element of the row. Elsewhere the
-digits are two int16, VPMADDWD multiplies them by the weights as they are, widened, and X has all 24
-bits of x: nothing is rounded.
+Elsewhere the digits are two int16, and VPMADDWD multiplies them by the weights, widened. X has too
+few bits of elements below 2^-BINADES times the largest. Each further level has one digit of them,
+the next BINADES bits, and lists only the words, of as many elements as there are digits in 32 bits,
+that it has any of; its elements are so much smaller than those of the level before.
+
+With bytes, x is rounded by 1.004 * 2^-17 of an element at most, about what sums of 128 terms in
+float32 may lose as well, and by 1.004 * 2^-23 of the largest element of the row. With int16, X has
+seven bits more, and all 24 bits of x: nothing is rounded.
 
 The sums of a digit are integers without rounding, in int32. Float32 has the rest, with its
 roundings: the sums of the digits of a level are converted and joined, levels are added, and the
-total is scaled and added to the bias. Most rows have one or two levels. A level lists only the
-words, of as many elements as there are digits in 32 bits, that it has any of; the first one lists
-all words where bytes have dot products. For 64 weights, that is three instructions with VPDPBUSD
-and 20 of half the width without, where widening to float32 takes 16 or 32.
+total is scaled and added to the bias. For 64 weights, the first level takes three instructions with
+VPDPBUSD and 20 of half the width without, where widening to float32 takes 16 or 32.
 
 A row with an element of at least 2^60, infinity or a NaN is summed in float32, so that sums that
 overflow do so as those of other kernels; so are products of weights with a scale above 2^30.
@@ -35,8 +36,11 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffe
 from nnapi_shim.hints import Any
 
 BINADES = 7
+"""Bits of a further level: elements are below 2^-BINADES of those of the level before."""
 LEVELS = 40
 """Levels of a row, at most: float32 has 277 binades."""
+NUMBER_BYTES = 2
+"""Of the number of a word."""
 LEVEL_BITS = {4: 23, 2: 30}
 """Bits of X, by the elements of a word."""
 DIGITS = {4: 3, 2: 2}
@@ -46,8 +50,11 @@ LEVEL_BYTES = 32
 is by digit, and 0 without dot products."""
 HEAD_BYTES = 64 + LEVELS * LEVEL_BYTES
 """At the start of a row: the number of levels, or -1 for a row that is no sum of levels; then the
-levels. Behind it are the numbers of `capacity` words, 8 bytes each, and for each of them its
-digits: of all its elements the lowest, then the next, up to 32 bits of each element."""
+levels. Behind it are the numbers of `capacity` words, then their digits: for each word of the first
+level of all its elements the lowest, then the next, up to 32 bits of each element; for each other
+word 32 bits. The first level has no numbers where it has all words."""
+MOST_LEVELS = 5
+"""Further levels with a digit of the same element, at most: each has BINADES of its 24 bits."""
 SPARE = 4
 """Words that are written behind the last one."""
 MOST_WORDS = {4: MAX_DEPTH // 4, 2: 128}
@@ -85,15 +92,16 @@ def digit_columns(tier: Tier) -> int:
 
 
 def capacity_of(depth: int, geometry: Tiling) -> int:
-    """Words that a row has room for: each may be in as many levels as it has elements, and in the
-    first.
+    """Words that a row has room for: those of the first level, and in the others one of each
+    element each time.
     """
-    return round_up(depth, geometry.group) + -(-depth // geometry.group) + SPARE
+    return -(-depth // geometry.group) + MOST_LEVELS * depth + SPARE
 
 
 def digit_bytes(depth: int, geometry: Tiling) -> int:
     """Bytes of a prepared row."""
-    return HEAD_BYTES + capacity_of(depth, geometry) * (8 + 4 * geometry.group)
+    words = round_up(depth, geometry.lanes)  # whole blocks are written
+    return round_up(HEAD_BYTES + capacity_of(depth, geometry) * (NUMBER_BYTES + 4) + 4 * words, 64)
 
 
 def packed_for_digits(filter: Filter, depth: int, geometry: Tiling) -> tuple[Step, Buffer, int]:
