@@ -30,6 +30,7 @@ class Family(NamedTuple):
 F = Fault
 SLIDING = "depthwise_sliding"
 COUPLES = "coupled_words"
+COLUMNS = "float_columns"
 EPILOGUE = "epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
@@ -98,6 +99,19 @@ FAMILIES: dict[str, Family] = {
         (
             F("tile = end - 1 - tile", "tile = max(end - 2 - tile, 0)"),
             F("a.turned if tile < a.turned else", "a.turned if tile > a.turned else"),
+            F("panel * rows + row * width + column - panel", "panel * rows + row * width + column"),
+            F("a.steps - 1 - step if a.backward else step) * a", "step) * a"),
+            F("cells, h, units, a.cell_clip)", "cells, h, units, INFINITY)"),
+            F("first = builder.add(first, builder.mul(count, long(row_bytes)))", "pass", COLUMNS),
+        ),
+    ),
+    "lstm_quantized": Family(
+        "lstm",
+        (
+            F("-1 if shift > 0 else 0", "-1", "fixed_point"),
+            F("(product >> 63 & away)", "0", "fixed_point"),
+            F("columns - panel)", "columns)", "byte_columns"),
+            F("weights[k] if k < depth else 0", "weights[k]", "byte_columns"),
         ),
     ),
     "depthwise_quantized": Family(

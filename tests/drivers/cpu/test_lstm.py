@@ -8,7 +8,9 @@ import pytest
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.codegen import fixed_point
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.lowering import lstm_rounds
+from nnapi_shim.drivers.cpu.lowering import lstm as lstm_lowering
+from nnapi_shim.drivers.cpu.lowering import lstm_joined, lstm_joined_q8, lstm_rounds
+from nnapi_shim.drivers.cpu.lowering import lstm_quantized as lstm_quantized_lowering
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE
 from nnapi_shim.drivers.cpu.program import library
@@ -16,6 +18,7 @@ from nnapi_shim.drivers.reference import fixed_point as reference
 from nnapi_shim.drivers.reference import fixed_point as reference_fixed_point
 from nnapi_shim.drivers.reference import lstm_quantized
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.operations.rnn import TANH
 from tests.drivers.cpu.test_numeric import vectorised
 from tests.operations.cases import TOLERANCE, USES, example
 from tests.operations.plans import lstm as plans
@@ -95,6 +98,57 @@ def test_integers_are_those_of_the_reference(use, devices, sized):
         actual = execute(devices[0], *arguments, tensors_are=CONSTANT, first_is=INPUT)
         for ours, theirs in zip(actual, execute(devices[1], *arguments), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    """How many cells had joined gates since."""
+    counted = []
+    for module in (lstm_lowering, lstm_quantized_lowering):
+        real = module.joined
+        monkeypatch.setattr(
+            module, "joined", lambda *given, real=real: counted.append(1) or real(*given)
+        )
+    return counted
+
+
+@pytest.mark.parametrize("use", [use for use in QUANTIZED if use.variant == "q8"], ids=str)
+def test_joined_integers_are_those_of_others(use, sized, joined, monkeypatch):
+    """Bit by bit; cells with further parts are not joined."""
+    sized((1, 7, 8, 9, 33, 50), (1, 2, 15, 16, 70))
+    rng = np.random.default_rng(1)
+    for batch in (1, 2, 3) * 20:
+        sample = example(use, rng, batch)
+        arguments = (use.operation.type, sample.inputs, sample.outputs)
+        results = []
+        for most in (lstm_joined_q8.MOST_PRODUCTS, 0):
+            with monkeypatch.context() as context:
+                context.setattr(lstm_joined_q8, "MOST_PRODUCTS", most)
+                outputs = execute(CpuDevice(), *arguments, tensors_are=CONSTANT, first_is=INPUT)
+            results.append([output.tolist() for output in outputs])
+        assert results[0] == results[1]
+    assert 5 <= len(joined) < 60
+
+
+@pytest.mark.parametrize("use", [use for use in SEQUENCES if use.variant == "f32"], ids=str)
+def test_joined_gates(use, devices, sized, joined, monkeypatch):
+    """Of one batch, of up to MOST_BYTES, without further parts."""
+    sized((1, 3, 4, 7, 8, 15, 16, 17, 20, 33), (1, 7, 16, 28))
+    monkeypatch.setattr(plans, "ACTIVATIONS", [TANH])
+    rng = np.random.default_rng(1)
+    for number in range(100):
+        sample = example(use, rng, 1)
+        arguments = (use.operation.type, sample.inputs, sample.outputs)
+        expected = execute(devices[1], *arguments)
+        for most in (lstm_joined.MOST_BYTES, 0):
+            with monkeypatch.context() as context:
+                context.setattr(lstm_joined, "MOST_BYTES", most)
+                kind = INPUT if number % 2 else CONSTANT
+                actual = execute(CpuDevice(), *arguments, tensors_are=kind, first_is=INPUT)
+            for type, ours, theirs in zip(use.outputs, actual, expected, strict=True):
+                absolute, relative = TOLERANCE[type]
+                np.testing.assert_allclose(ours, theirs, rtol=relative, atol=absolute)
+    assert 5 <= len(joined) < 60
 
 
 @pytest.mark.parametrize("name", ["logistic", "tanh"])

@@ -13,7 +13,7 @@ from nnapi_shim.hal.enums import OperationType as Op
 from tests.drivers.exact import cells
 from tests.drivers.exact.comparison import tier, tiers
 from tests.drivers.exact.integers import single
-from tests.single import execute, i32, omitted, qs8, qsym8, qsym16, qu8
+from tests.single import CONSTANT, INPUT, execute, i32, omitted, qs8, qsym8, qsym16, qu8
 
 LAST = 2**31 - 1
 BIASES = (0, 1, -1, LAST, -LAST - 1, LAST - 1000, 1000 - LAST)
@@ -44,11 +44,14 @@ def near(rng, low, high):
 
 
 def compare(type, inputs, outputs, expected, shown):
-    """All outputs of both devices, nnapi-cpu on every tier."""
+    """All outputs of both devices, nnapi-cpu on every tier, with constants and without."""
     result = {"nnapi-reference": execute(ReferenceDevice(), type, inputs, outputs)}
     for name in tiers():
         with tier(name):
-            result[name] = execute(CpuDevice(), type, inputs, outputs)
+            for kind in (INPUT, CONSTANT):
+                result[f"{name}, {kind}"] = execute(
+                    CpuDevice(), type, inputs, outputs, tensors_are=kind, first_is=INPUT
+                )
     for name, arrays in result.items():
         for index, (array, numbers) in enumerate(zip(arrays, expected, strict=True)):
             assert array.tolist() == numbers, f"{name}, output {index}: {shown}"

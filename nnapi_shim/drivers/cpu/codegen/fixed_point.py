@@ -118,6 +118,14 @@ def scaled(x, mantissa, exponent):
     return rounding_shift(high_product(shifted, mantissa, 31), max(-exponent, 0))
 
 
+@helper
+def scaled_down(x, mantissa, shift):
+    """`scaled` of int32 with an exponent of -shift, at most 0, in fewer operations."""
+    product = (np.int64(x) * np.int64(mantissa) + (1 << 30)) >> 31
+    half, away = (1 << shift) >> 1, -1 if shift > 0 else 0
+    return (product + half + (product >> 63 & away)) >> shift
+
+
 ONE = 32767
 """In 16 bits."""
 

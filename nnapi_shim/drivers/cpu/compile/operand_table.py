@@ -67,7 +67,8 @@ class OperandTable:
         owned: bool = False,
     ) -> None:
         self._constants = constants
-        self._keeps_bytes = tier().byte_pairs or tier().large_patches
+        keeps_all = tier().byte_pairs or tier().large_patches
+        self._kept_types = QUANTIZED_RANGE if keeps_all else (OperandType.TENSOR_QUANT8_SYMM,)
         self.declared: list[Operand] = list(graph.operands)
         self._absent = {*omitted, *_without_value(graph, 0)}
         """Operands without a value; aliases share the value of their owner."""
@@ -134,7 +135,7 @@ class OperandTable:
         where = self.constant_addresses.get(index)
         if halved and (where, dimensions) in halved:
             bound.value = HALVED
-        elif where is not None and self._keeps_bytes and bound.type in QUANTIZED_RANGE:
+        elif where is not None and bound.type in self._kept_types:
             bound.value = ConstantBytes(where)
         return bound
 

@@ -9,8 +9,14 @@ cell state, result and the four gates [tile_batches, units].
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late_after
+from nnapi_shim.drivers.cpu.codegen.float_columns import (
+    LANES,
+    PANEL_COLUMNS,
+    row_times_columns,
+    update_cell,
+)
 from nnapi_shim.drivers.cpu.codegen.gates import CELL, FORGET, INPUT, OUTPUT, RESULT, of_gate
-from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, clamp, copy_bytes, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, clamp, copy_bytes, f32, u8
 from nnapi_shim.drivers.cpu.codegen.recurrent import (
     INFINITY,
     ONE,
@@ -25,6 +31,7 @@ from nnapi_shim.drivers.cpu.codegen.recurrent import (
     write,
 )
 from nnapi_shim.drivers.cpu.lowering.lstm import RECURRENCE
+from nnapi_shim.drivers.cpu.lowering.lstm_joined import JOINED, PACK_CELL
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import ROUND
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 from nnapi_shim.operations.rnn import SIGMOID
@@ -217,4 +224,64 @@ def lstm_round(a, tile, deadline):
         copy_bytes(a.output_state_out + offset, target, count * 4)
     if a.cell_state_out != 0:
         copy_bytes(a.cell_state_out + offset, cells, count * 4)
+    return 0
+
+
+@helper
+def pack_part(source, target, first, units, depth, row, rows, columns):
+    """target: packed columns with `rows` rows, of which those from `row` on, and of their columns
+    those from `first` on, become float32[units, depth].
+    """
+    x = f32(source)
+    for unit in range(units):
+        column = first + unit
+        panel = column // PANEL_COLUMNS * PANEL_COLUMNS
+        width = min(PANEL_COLUMNS, columns - panel)
+        packed = f32(target + 4 * (panel * rows + row * width + column - panel))
+        for k in range(depth):
+            packed[k * width] = x[unit * depth + k]
+
+
+@kernel(PACK_CELL)
+def pack_cell(a, tile):
+    """The columns of a gate are those from gate * units on; columns behind the last are 0."""
+    units, depth, outputs, target = a.units, a.depth, a.outputs, a.output
+    columns, rows = (4 * units + LANES - 1) // LANES * LANES, 1 + depth + outputs
+    packed = f32(target)
+    for n in range(columns * rows):
+        packed[n] = 0.0
+    for gate in range(4):
+        bias = of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
+        direct = of_gate(gate, a.direct_input, a.direct_forget, a.direct_cell, a.direct_output)
+        recurrent = recurrent_to(a, gate)
+        first = gate * units
+        pack_part(bias, target, first, units, 1, 0, rows, columns)
+        pack_part(direct, target, first, units, depth, 1, rows, columns)
+        pack_part(recurrent, target, first, units, outputs, 1 + depth, rows, columns)
+    return 0
+
+
+@kernel(JOINED)
+def lstm_joined(a, tile, deadline):
+    """As lstm, of one batch. scratch: float32 [4, units] sums of gates, output and cell state."""
+    units, depth, outputs, output_bytes = a.units, a.depth, a.outputs, a.outputs * 4
+    room, columns = (units + LANES - 1) // LANES * LANES, 4 * units
+    cells = a.scratch
+    h, gates = cells + 4 * room, cells + 8 * room
+    copy_bytes(h, a.output_state_in, output_bytes)
+    copy_bytes(cells, a.cell_state_in, units * 4)
+    work = 0
+    for step in range(a.steps):
+        is_late, work = late_after(work + columns * (depth + outputs + 16), deadline, 16 * LONG)
+        if is_late:
+            return DEADLINE
+        at = (a.steps - 1 - step if a.backward else step) * a.step_rows
+        x = a.input + at * depth * 4
+        row_times_columns(x, depth, h, outputs, a.weights, columns, gates)
+        update_cell(gates, cells, h, units, a.cell_clip)
+        copy_bytes(a.output + at * a.output_stride, h, output_bytes)
+    if a.output_state_out != 0:
+        copy_bytes(a.output_state_out, h, output_bytes)
+    if a.cell_state_out != 0:
+        copy_bytes(a.cell_state_out, cells, units * 4)
     return 0

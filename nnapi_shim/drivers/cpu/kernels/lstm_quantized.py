@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.codegen.byte_columns import column_sums, pack_columns
 from nnapi_shim.drivers.cpu.codegen.byte_dots import ROWS, dots_s8, dots_u8
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
@@ -18,11 +19,13 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     rounding_shift,
     saturated,
     scaled,
+    scaled_down,
     tanh_16,
     wrapped_32,
 )
 from nnapi_shim.drivers.cpu.codegen.gates import CELL, FORGET, INPUT, OUTPUT, of_gate
-from nnapi_shim.drivers.cpu.codegen.numeric import i8, i16, i32, i64, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, i8, i16, i32, i64, u8
+from nnapi_shim.drivers.cpu.lowering.lstm_joined_q8 import JOINED, PACK_GATES
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import (
     ACTIVATION_TABLE,
     CELL_8,
@@ -71,11 +74,10 @@ def clear_padding(x, count):
 
 @helper
 def widen_s8(x, y, count, zero):
-    """y: int16[count] = x: int8[count] - zero; zeros behind them."""
+    """y: int16[count] = x: int8[count] - zero."""
     source, target = i8(x), i16(y)
     for k in range(count):
         target[k] = source[k] - zero
-    clear_padding(y, count)
 
 
 @helper
@@ -281,6 +283,8 @@ def lstm_q8(a, tile, deadline):
     out = i16(gates + 6 * units)
     widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
     widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
+    clear_padding(x, inputs)
+    clear_padding(h, outputs)
     first_gate = INPUT if a.input_to_input != 0 else FORGET
     stretch = units
     if units * (inputs + outputs) >= LONG:
@@ -312,4 +316,86 @@ def lstm_q8(a, tile, deadline):
     copy = i8(a.output_state_out + tile * outputs)
     for n in range(outputs):
         copy[n] = y[n]
+    return 0
+
+
+# Joined gates
+
+
+@kernel(PACK_GATES)
+def pack_gates(a, tile):
+    """The weights of a gate are the columns from gate * room on; the others are 0."""
+    units, depth, room = a.units, a.depth, a.room
+    packed = i8(a.output)
+    for k in range(4 * room * padded_to_pairs(depth)):
+        packed[k] = 0
+    for gate in range(4):
+        weights = of_gate(gate, a.weights_input, a.weights_forget, a.weights_cell, a.weights_output)
+        pack_columns(weights, a.output, gate * room, units, depth, 4 * room)
+    return 0
+
+
+@helper
+def padded_to_pairs(count):
+    """Numbers of int16 that products of packed columns read."""
+    return (count + 1) // 2 * 2
+
+
+@helper
+def scale_gate(values, direct, recurrent, count, scales):
+    """values: int16[count], from the sums of products of the input and of the output state."""
+    if scales[1] > 0 or scales[3] > 0:
+        for u in range(count):
+            value = saturated(scaled(np.int64(direct[u]), scales[0], scales[1]), 16)
+            value += scaled(np.int64(recurrent[u]), scales[2], scales[3])
+            values[u] = saturated(value, 16)
+    else:
+        factors, shifts = (np.int32(scales[0]), np.int32(scales[2])), (-scales[1], -scales[3])
+        for u in range(count):
+            value = saturated(scaled_down(direct[u], factors[0], shifts[0]), 16)
+            value += scaled_down(recurrent[u], factors[1], shifts[1])
+            values[u] = saturated(value, 16)
+
+
+@kernel(JOINED)
+def lstm_joined_q8(a, tile):
+    """As lstm_q8. scratch: int32 [2, 4, room] sums; int16 [4, room] gates, [room] cell state; int8
+    [room] result; int16 [input_size] and [outputs], whole pairs: the weights behind them are 0.
+    """
+    inputs, units, outputs, room = a.input_size, a.units, a.outputs, a.room
+    direct = a.scratch + tile * a.scratch_bytes
+    recurrent, gates = direct + 16 * room, direct + 32 * room
+    state_at, results = gates + 8 * room, gates + 10 * room
+    x = gates + 11 * room
+    h = x + 2 * padded_to_pairs(inputs)
+    before, after = a.prev_cell_state + tile * units * 2, a.cell_state_out + tile * units * 2
+    widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
+    widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
+    copy_bytes(state_at, before, units * 2)
+    column_sums(x, a.input_weights, padded_to_pairs(inputs) // 2, 4 * room, direct)
+    column_sums(h, a.recurrent_weights, padded_to_pairs(outputs) // 2, 4 * room, recurrent)
+    logistic, tanh, state_tanh = i16(a.logistic), i16(a.tanh), i16(a.state_tanh)
+    for gate in range(4):
+        values, scales = i16(gates + 2 * gate * room), i64(a.gates + gate * 72)
+        first = 4 * gate * room
+        scale_gate(values, i32(direct + first), i32(recurrent + first), room, scales)
+        table = tanh if gate == CELL else logistic
+        for u in range(room):
+            values[u] = table[values[u] + MIDDLE]
+    into, forget, candidate = i16(gates), i16(gates + 2 * room), i16(gates + 4 * room)
+    out, state, result = i16(gates + 6 * room), i16(state_at), i8(results)
+    shift, low, high = a.product_shift, a.cell_low, a.cell_high
+    for u in range(room):
+        value = rounding_shift(np.int64(forget[u]) * state[u], 15)
+        value += rounding_shift(np.int64(into[u]) * candidate[u], shift)
+        state[u] = min(max(saturated(value, 16), low), high)
+    for u in range(room):  # apart: the loops around it have vectors
+        candidate[u] = state_tanh[state[u] + MIDDLE]
+    mantissa, exponent, zero = a.hidden_mantissa, a.hidden_exponent, a.hidden_zero
+    for u in range(room):
+        value = scaled(np.int64(out[u]) * candidate[u], mantissa, exponent) - zero
+        result[u] = saturated(value, 8)
+    copy_bytes(after, state_at, units * 2)
+    copy_bytes(a.output + tile * outputs, results, outputs)
+    copy_bytes(a.output_state_out + tile * outputs, results, outputs)
     return 0

@@ -10,6 +10,7 @@ from math import inf
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, multiplied_with
+from nnapi_shim.drivers.cpu.lowering.lstm_joined import can_join, joined
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
@@ -177,6 +178,16 @@ def _sequence(
     tile_batches = tile_rows * TILE_ROWS
     tiles = -(-rows.batches // tile_batches)
     units, outputs = cell.units, cell.outputs
+    states = {
+        "output": results.output,
+        "output_state_out": results.output_state,
+        "cell_state_out": results.cell_state,
+        "output_stride": results.stride,
+        "cell_clip": op.cell_clip if op.cell_clip > 0 else inf,
+    }
+    if results.unused is None and can_join(cell, sources, rows, op.activation):
+        states |= {"output_state_in": cell.output_state, "cell_state_in": cell.cell_state}
+        return joined(cell, sources[0], rows, backward, geometry, states)
     steps, fields = _parameters(op, cell, tile_rows, geometry)
     # With layer normalisation, the bias is added after it.
     biases = NO_GATES if cell.gains[-1] else cell.biases
@@ -186,14 +197,7 @@ def _sequence(
     for name, (more, buffer) in zip(("products", "aux_products"), products, strict=False):
         steps += more
         fields[name] = buffer
-    fields |= {
-        "output": results.output,
-        "output_state_out": results.output_state,
-        "cell_state_out": results.cell_state,
-        "output_stride": results.stride,
-        "activation": op.activation,
-        "cell_clip": op.cell_clip if op.cell_clip > 0 else inf,
-    }
+    fields |= {**states, "activation": op.activation}
     unused = results.unused
     size = fields["weight_bytes"]
     fields |= digit_fields(size, max(units, outputs), geometry)

@@ -3,6 +3,7 @@
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
+from nnapi_shim.drivers.cpu.lowering.lstm_joined_q8 import can_join, joined
 from nnapi_shim.drivers.cpu.lowering.tiling import round_up
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
@@ -116,6 +117,27 @@ def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
         projection = decomposed(effective(scale, op.hidden_state_scale, divisor=target))
         clip = _steps(op.projection_clip, scale, 127)
     cell_clip = _steps(op.cell_clip, op.prev_cell_state.scale, 2**15 - 1)
+    fields = {
+        **_operands(op),
+        **tables,
+        **sizes,
+        "state_tanh": state_tanh,
+        "output": op.output,
+        "output_state_out": op.output_state_out,
+        "gates": gates,
+        "units": cell.units,
+        "input_zero": op.input.zero_point,
+        "output_zero": op.prev_output.zero_point,
+        "product_shift": 30 + bits,
+        "cell_low": -cell_clip if cell_clip else -(2**15),
+        "cell_high": cell_clip or 2**15 - 1,
+        "hidden_mantissa": hidden[0],
+        "hidden_exponent": hidden[1],
+        # The low byte, signed.
+        "hidden_zero": (op.hidden_state_zero_point + 128) % 256 - 128,
+    }
+    if can_join(cell):
+        return steps + joined(cell, batches, fields)
     numbers = sum([round_up(size, PADDING) for size in (*sizes.values(), cell.units)])
     numbers += len(GATES) * cell.units + 2 * max(cell.units, cell.outputs)
     step = Step(
@@ -123,31 +145,15 @@ def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
         "lstm_q8",
         tiles=batches,
         writes=("output", "output_state_out", "cell_state_out", "scratch"),
-        **_operands(op),
-        **tables,
-        **sizes,
-        state_tanh=state_tanh,
-        output=op.output,
-        output_state_out=op.output_state_out,
+        **fields,
         **_gates("input_to", cell.input_weights),
         **_gates("recurrent_to", cell.recurrent_weights),
         **_gates("cell_to", cell.peepholes),
         **_gates("gain", cell.gains),
         **_gates("bias", cell.biases),
-        gates=gates,
         projection=cell.projection_weights,
         projection_bias=cell.projection_bias,
         scratch=Buffer(2 * batches * numbers),
-        units=cell.units,
-        input_zero=op.input.zero_point,
-        output_zero=op.prev_output.zero_point,
-        product_shift=30 + bits,
-        cell_low=-cell_clip if cell_clip else -(2**15),
-        cell_high=cell_clip or 2**15 - 1,
-        hidden_mantissa=hidden[0],
-        hidden_exponent=hidden[1],
-        # The low byte, signed.
-        hidden_zero=(op.hidden_state_zero_point + 128) % 256 - 128,
         projection_mantissa=projection[0],
         projection_exponent=projection[1],
         low=-clip if clip else -128,
