@@ -213,7 +213,10 @@ def test_words_cover_four_weights_where_pairs_fit(
     assert couples_of(plans[0], 16)[0] == 16
 
 
-@pytest.mark.parametrize(("batch", "units", "depth"), [(12, 24, 160), (18, 9, 133), (1, 16, 64)])
+@pytest.mark.parametrize(
+    ("batch", "units", "depth"),
+    [(12, 24, 160), (18, 9, 133), (25, 24, 160), (49, 9, 133), (1, 16, 64)],
+)
 def test_fully_connected(
     batch: int, units: int, depth: int, only_words: int, plans: list[Shifted | None]
 ) -> None:
@@ -229,11 +232,14 @@ def test_fully_connected(
     assert (plans[0] is None) == (batch == 1)
 
 
+@pytest.mark.parametrize("width", [9, 7])
 @pytest.mark.parametrize("columns", [64, 43])
-def test_with_an_addition(columns: int, only_words: int, plans: list[Shifted | None]) -> None:
+def test_with_an_addition(
+    columns: int, width: int, only_words: int, plans: list[Shifted | None]
+) -> None:
     rng = np.random.default_rng(columns)
     weights = trained(rng, (columns, 1, 1, columns)).astype(np.int8)
-    image = 1, 7, 9, columns
+    image = 1, 7, width, columns
     model = Model()
     x = model.input(S8, image, 1.0, 3)
     filter = model.constant(weights, QC8, scales=[1.0] * columns)

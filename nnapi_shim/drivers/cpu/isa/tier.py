@@ -13,8 +13,8 @@ class Tiling(NamedTuple):
     lanes: 32-bit lanes of a vector.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     rows, vectors: accumulators of the matrix kernels. few_rows: rows of those for inputs of few
-    rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
-    models, or 0.
+    rows. odd_rows, odd_vectors: those that leave no or few rows of a tile empty where the others
+    would, as with the 49 pixels of images of 7x7, or 0.
     group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
     signed_dots: dot products are s8 x s8.
     masked: vectors can be loaded and stored under a mask at no cost.

@@ -30,7 +30,9 @@ V4 = Tier(
 )
 V3 = Tier(
     name="v3",
-    tiling=Tiling(lanes=8, rows=6, few_rows=4, vectors=2, cache=256 << 10),
+    tiling=Tiling(
+        lanes=8, rows=6, few_rows=4, vectors=2, cache=256 << 10, odd_rows=5, odd_vectors=2
+    ),
     cpu="x86-64-v3",
     fused=True,
     float16=True,

@@ -90,14 +90,10 @@ _quantized_row = quads8() if BYTE_TILING.group == 4 else pairs16(BYTE)
 
 gemm("gemm_f32", _float32, TILING.rows)
 gemm("gemm_q8", _quantized, BYTE_TILING.rows, BYTE_TILING)
-if ISA.tier.byte_pairs:
-    gemm("gemm_pairs_q8", byte_pairs(), BYTE_TILING.rows, BYTE_TILING)
-    gemm("gemm_pairs_together_q8", byte_pairs(TOGETHER), BYTE_TILING.rows, BYTE_TILING)
-    gemm("gemm_words_q8", shifted_words(), BYTE_TILING.rows, BYTE_TILING)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm("gemm_few_f32", _float32, TILING.few_rows)
 gemm("gemm_few_q8", _quantized, BYTE_TILING.few_rows, BYTE_TILING)
-# Where 7 divides them, as in images of 7x7; all vectors of the others would not fit the registers.
+# Where they divide the rows, as in images of 7x7.
 for _name, _arithmetic, _tiling in (
     ("gemm_odd_f32", _float32, TILING),
     ("gemm_odd_q8", _quantized, BYTE_TILING),
@@ -105,6 +101,12 @@ for _name, _arithmetic, _tiling in (
     if _tiling.odd_rows:
         _odd = _tiling._replace(vectors=_tiling.odd_vectors)
         gemm(_name, _arithmetic, _odd.odd_rows, _odd)
+if ISA.tier.byte_pairs:
+    for _stem, _rows in (("gemm", BYTE_TILING.rows), ("gemm_odd", BYTE_TILING.odd_rows)):
+        if _rows:
+            gemm(f"{_stem}_pairs_q8", byte_pairs(), _rows, BYTE_TILING)
+            gemm(f"{_stem}_pairs_together_q8", byte_pairs(TOGETHER), _rows, BYTE_TILING)
+            gemm(f"{_stem}_words_q8", shifted_words(), _rows, BYTE_TILING)
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemm("gemv_q8", _quantized_row, 1, BYTE_TILING, chains=CHAINS)

@@ -85,8 +85,8 @@ OFFSETS = record(
 )
 
 ADDING = (
-    *("gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"),
-    *("gemm_pairs_q8", "gemm_pairs_together_q8", "gemm_words_q8"),
+    *("gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8", "gemm_pairs_q8", "gemm_odd_pairs_q8"),
+    *("gemm_pairs_together_q8", "gemm_odd_pairs_together_q8", "gemm_words_q8", "gemm_odd_words_q8"),
 )
 """Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
@@ -231,9 +231,9 @@ def multiplied_with(
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
     stem = stems.get(rows.tile_rows, "gemm") + SUFFIXES[format]
     if input.terms is not None:
-        stem = "gemm_pairs" if input.terms.together == 1 else "gemm_pairs_together"
+        stem += "_pairs" if input.terms.together == 1 else "_pairs_together"
     elif input.shifted is not None:
-        stem = "gemm_words"
+        stem += "_words"
     if product.quantized:
         kind, size = "q8", 1
         fields = finish(product.activation, product.output)

@@ -103,7 +103,7 @@ def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shift
     value = filter.value
     if not tier().byte_pairs or type(value) is not ConstantBytes:
         return None
-    if tile_rows != tiling.rows or not byte_size(filter):
+    if tile_rows not in (tiling.rows, tiling.odd_rows) or not byte_size(filter):
         return None
     columns, depth = filter.dimensions[0], filter.dimensions[-1]
     flip, zero = signed_zero(filter)
