@@ -43,6 +43,11 @@ def show(report: "Scaling") -> None:
             for item in report.predictions
         ],
     )
+    if report.hybrid is not None:
+        write(
+            f"if {report.hybrid.cores // 2} of {report.hybrid.cores} processors were half as fast: "
+            f"{duration(report.hybrid.seconds)}, speed-up {report.hybrid.speedup:.2f}"
+        )
     write()
     most = max(item.cores for item in report.predictions)
     if not report.narrow:

@@ -39,6 +39,11 @@ SPIN_S = 30e-6
 WAKE_S = 15e-6
 """A worker that sleeps begins: each wakes up to two others (native/workers.c)."""
 
+SLOW = 0.5
+"""The speed of slow processors of a hybrid machine, next to fast ones: their vector units have half
+the width (native/hybrid.c).
+"""
+
 MATTERS_S = 20e-6
 """Regions that are shorter are not reported for their few tiles."""
 
@@ -93,14 +98,16 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Scaling(Report):
-    """The predictions for a model. narrow: regions that have fewer tiles than the most processors,
-    and take more than 20 us.
+    """The predictions for a model. hybrid: for the most processors, half of which are half as fast;
+    None for one. narrow: regions that have fewer tiles than the most processors, and take more than
+    20 us.
     """
 
     model: str
     runs: int
     made_up: bool
     predictions: tuple[Prediction, ...]
+    hybrid: Prediction | None
     regions: tuple[Region, ...]
     narrow: tuple[Region, ...]
 
@@ -130,34 +137,38 @@ def scaling(
         progress(at, total, f"runs on {number} of the processors")
         with on_threads(number):
             compilation = Compilation(model, CpuDevice.name)
-        arrays = read_or_made_up(compilation, inputs, picture, seed)
-        values = tuple(all_inputs(model, compilation, arrays))
-        measured[number] = _measured(compilation, values, runs, warm_up)
-    with on_threads(max(cores)):
+            arrays = read_or_made_up(compilation, inputs, picture, seed)
+            values = tuple(all_inputs(model, compilation, arrays))
+            measured[number] = _measured(compilation, values, runs, warm_up)
+    with on_threads(max(cores)):  # runs, too: what shapes of a run determine is lowered then
         compilation = Compilation(model, CpuDevice.name)
-    values = tuple(
-        all_inputs(model, compilation, read_or_made_up(compilation, inputs, picture, seed))
-    )
-    progress(len(real), total, "regions")
-    whole = _timed_runs(compilation, values, runs, by_tile=False)
-    progress(len(real) + 1, total, "tiles")
-    divided = _divided(whole, _timed_runs(compilation, values, runs, by_tile=True))
+        values = tuple(
+            all_inputs(model, compilation, read_or_made_up(compilation, inputs, picture, seed))
+        )
+        progress(len(real), total, "regions")
+        whole = _timed_runs(compilation, values, runs, by_tile=False)
+        progress(len(real) + 1, total, "tiles")
+        divided = _divided(whole, _timed_runs(compilation, values, runs, by_tile=True))
     alone = _predict(divided, 1)[0]
     regions = tuple(_region(calls) for calls in _by_key(divided))
+
+    def prediction(cores: int, slow: int = 0) -> Prediction:
+        seconds, parts = _predict(divided, cores, slow)
+        known = None if slow else measured.get(cores)
+        return Prediction(cores, seconds, alone / seconds, known, *parts)
+
+    most = max(cores)
     return Scaling(
         name_of(source),
         runs,
         not inputs,
-        tuple(
-            Prediction(number, seconds, alone / seconds, measured.get(number), *parts)
-            for number in cores
-            for seconds, parts in [_predict(divided, number)]
-        ),
+        tuple(prediction(number) for number in cores),
+        prediction(most, most // 2) if most > 1 else None,
         regions,
         tuple(
             region
             for region in regions
-            if region.tiles < max(cores) and region.seconds > MATTERS_S * region.calls
+            if region.tiles < most and region.seconds > MATTERS_S * region.calls
         ),
     )
 
@@ -232,8 +243,14 @@ def _region(calls: Sequence[_Call]) -> Region:
     )
 
 
-def _predict(calls: Sequence[_Call], cores: int) -> tuple[float, tuple[float, float, float]]:
-    """The time of a run, and the parts of it: regions of one tile, sharing, waiting."""
+def _predict(
+    calls: Sequence[_Call], cores: int, slow: int = 0
+) -> tuple[float, tuple[float, float, float]]:
+    """The time of a run, and the parts of it: regions of one tile, sharing, waiting.
+
+    slow: processors that are slow. The calling thread is on a fast one.
+    """
+    worth = cores - slow + slow * SLOW
     total = serial = sharing = waiting = 0.0
     idle = SPIN_S  # since the workers had a tile
     for call in calls:
@@ -244,23 +261,30 @@ def _predict(calls: Sequence[_Call], cores: int) -> tuple[float, tuple[float, fl
             idle += work
             continue
         notice = NOTICE_S if idle < SPIN_S else WAKE_S
-        seconds, takes = _shared(call.tile_seconds, cores, notice)
+        seconds, takes = _shared(call.tile_seconds, cores, notice, slow)
         total += seconds
         own = BEGIN_S + takes * TAKE_S
         sharing += own
-        waiting += max(0.0, seconds - own - work / cores)
+        waiting += max(0.0, seconds - own - work / worth)
         idle = 0.0
     return total, (serial, sharing, waiting)
 
 
-def _shared(tiles: Sequence[float], cores: int, notice: float) -> tuple[float, int]:
-    """The time of a region that is divided as nn_take of native/slot.c does; the caller's takes."""
+def _shared(tiles: Sequence[float], cores: int, notice: float, slow: int = 0) -> tuple[float, int]:
+    """The time of a region that is divided as nn_take of native/slot.c does; the caller's takes.
+
+    slow: of the workers; they leave the last tiles to fast ones, as nn_is_too_slow of
+    native/hybrid.c says.
+    """
     low, high, takes = 0, len(tiles), 0
     free = [(BEGIN_S, 0)] + [(BEGIN_S + notice, worker) for worker in range(1, cores)]
     heapq.heapify(free)
     ended = BEGIN_S
     while low < high:
         now, thread = heapq.heappop(free)
+        speed = SLOW if thread >= cores - slow else 1.0
+        if speed < 1.0 and (high - low) * speed < cores - slow:
+            continue
         count = max(1, (high - low) // (4 * cores))
         if thread == 0:
             taken = tiles[low : low + count]
@@ -269,7 +293,7 @@ def _shared(tiles: Sequence[float], cores: int, notice: float) -> tuple[float, i
         else:
             taken = tiles[high - count : high]
             high -= count
-        now += TAKE_S + sum(taken)
+        now += TAKE_S + sum(taken) / speed
         ended = max(ended, now)
         heapq.heappush(free, (now, thread))
     return ended, takes

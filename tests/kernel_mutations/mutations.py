@@ -79,8 +79,11 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "depthwise": Family(
-        "convolution depthwise_sliding",
+        "convolution depthwise_sliding many_threads",
         (
+            F("min(a.slab, a.channels - first)", "a.slab"),
+            F("tile // a.slabs, tile % a.slabs * a.slab", "tile // a.slabs, 0"),
+            F("a.bias + constants,", "a.bias,"),
             F("in reversed(range(1, TAPS)):", "in range(1, TAPS):", SLIDING),
             F('builder.sub(long(column), args["first_column"])', "long(column)", SLIDING),
             F("builder.store(self.bias, slot)", "pass", SLIDING),
@@ -115,7 +118,11 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "depthwise_quantized": Family(
-        "convolution", (F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),)
+        "convolution many_threads",
+        (
+            F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),
+            F("first_panel = a.panels + first_slab", "first_panel = a.panels + 0"),
+        ),
     ),
     "gemm": Family(
         "shifted_words convolution matmul passes",

@@ -14,7 +14,7 @@ import numpy as np
 
 import nnapi_shim
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.lowering import gemm_blocking, winograd
+from nnapi_shim.drivers.cpu.lowering import depthwise_tiles, gemm_blocking, winograd
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.tools.inputs import made_up
 from tests.random_models.comparison import sizes
@@ -49,11 +49,15 @@ def of_seed(seed: int) -> str:
 
 def share_everything() -> None:
     """From now on a step has as many tiles as it can be cut into, be it ever so short."""
-    gemm_blocking.SERIAL_NS = 0
-    gemm_blocking.TILE_NS = 1
+    for name in ("SERIAL_NS", "SERIAL_NS_FOR_MANY"):
+        setattr(gemm_blocking, name, 0)
+    for name in ("TILE_NS", "TILE_NS_FOR_MANY"):
+        setattr(gemm_blocking, name, 1)
+    for name in ("PRODUCTS_PER_TILE", "PRODUCTS_FOR_MANY", "TILE_PRODUCTS"):
+        setattr(depthwise_tiles, name, 1)
     for module in (gemm_blocking, winograd):  # the second has taken the names of the first over
         module.SERIAL = 0
-        module.STEPS_PER_TILE = 1
+        module.STEPS_PER_TILE = module.STEPS_FOR_MANY = 1
 
 
 def main() -> int:

@@ -70,6 +70,25 @@ def test_equal_tiles() -> None:
     assert (late, takes) == (pytest.approx(40 * US + module.BEGIN_S + 4 * TAKE_S), 4)
 
 
+def test_slow_processors_leave_the_last_tiles() -> None:
+    """With 8 fast ones, 8 of half the speed make no region longer, and shorten those of many
+    tiles.
+    """
+    random = Random(8)
+    for _ in range(200):
+        tiles = [random.uniform(2, 3) * US for _ in range(random.randint(2, 300))]
+        fast, _ = module._shared(tiles, 8, 0.0)
+        both, _ = module._shared(tiles, 16, 0.0, slow=8)
+        assert both <= fast + 4 * US
+        assert both >= sum(tiles) / 12
+        if len(tiles) > 64:
+            assert both < 0.9 * fast
+        if len(tiles) < 16:
+            assert both == pytest.approx(fast, rel=0.3)
+    seconds, _ = module._shared([10 * US] * 15, 16, 0.0, slow=8)
+    assert seconds == pytest.approx(20 * US, rel=0.1)
+
+
 def test_predictions(tmp_path) -> None:
     result = scaling(wide(), (1, 2, 16), runs=2, warm_up=1)
     one, two, many = result.predictions
@@ -78,6 +97,9 @@ def test_predictions(tmp_path) -> None:
     assert one.seconds > two.seconds > many.seconds * 0.99
     assert many.seconds > many.serial_seconds > 0
     assert one.measured_seconds is not None
+    assert result.hybrid is not None and result.hybrid.measured_seconds is None
+    assert one.seconds > result.hybrid.seconds > many.seconds * 0.99
+    assert scaling(wide(), (1,), runs=2, warm_up=1).hybrid is None
     assert many.limit in ("one tile", "sharing", "last tiles", "work")
     product, *_, last = result.regions
     assert product.operations == ("FULLY_CONNECTED (operation 0)",)

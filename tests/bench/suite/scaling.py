@@ -24,7 +24,7 @@ def main() -> None:
     most = max(CORES)
     print(
         f"| model | 1, us | {' | '.join(map(str, CORES[1:]))} | measured "
-        f"| one tile | sharing | last tiles | limit |\n{'|---' * (len(CORES) + 6)}|"
+        f"| hybrid | one tile | sharing | last tiles | limit |\n{'|---' * (len(CORES) + 7)}|"
     )
     narrow = []
     for contestant in contestants(chosen, lambda _: None):
@@ -42,6 +42,7 @@ def main() -> None:
             f"{1e6 * alone.seconds:.0f}",
             *(f"{item.speedup:.2f}" for item in shared),
             ", ".join(real),
+            f"{report.hybrid.speedup:.2f}" if report.hybrid else "",
             *(f"{100 * part / last.seconds:.0f} %" for part in parts),
             last.limit,
         ]

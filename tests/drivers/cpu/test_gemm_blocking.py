@@ -55,7 +55,33 @@ def test_more_threads_get_more_tiles():
     one_tile = work(36, 32, 64, 6, 64), 64, TIERS["v4"].tiling
     assert split(*one_tile, 32, 16)[0] == 1
     few = work(49, 96, 160, 7, 32), 32, TIERS["v4"].tiling
-    assert split(*few, 8)[0] < 16 <= split(*few, 32, 16)[0] <= MAX_TILES
+    assert split(*few, 8)[0] < 15 <= split(*few, 32, 16)[0] <= MAX_TILES
+
+
+def test_many_threads_end_together():
+    """Next to the search for few threads: shorter for the last thread, in tiles that are not too
+    small.
+    """
+    random = np.random.default_rng(6)
+    few, many = [], []
+    for _ in range(300):
+        tiling = TIERS[random.choice(list(TIERS))].tiling
+        rows, depth, columns = (int(2 ** random.uniform(5, top)) for top in (12, 9, 10))
+        tile_rows = tiling.tile_rows(rows)
+        width = tiling.panel_columns(tile_rows)
+        product = work(rows, depth, columns, tile_rows, width), width, tiling
+        tiles, fields = split(*product, 32, 16)
+        if tiles == 1 or split(*product, 32, 1)[0] < 16:
+            continue
+        for shares, (count, blocking) in (
+            (few, split(*product, 32, 1)),
+            (many, (tiles, fields)),
+        ):
+            most = -(-count // 16) * blocking["block_tiles"] * blocking["group_panels"]
+            shares.append(most / (product[0].row_tiles * product[0].panels / 16))
+    assert len(many) > 100
+    assert np.mean(many) < 1.2
+    assert np.mean(many) < np.mean(few) - 0.1
 
 
 def last_share(product, threads):

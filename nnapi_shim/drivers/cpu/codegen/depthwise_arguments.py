@@ -25,7 +25,8 @@ class Source(NamedTuple):
 class Weights(NamedTuple):
     """The filter. filter_row: bytes between its rows. singles: see PACK_DEPTHWISE's kernel.
 
-    table: see requantization.py.
+    table: see requantization.py. channels: of a pixel. slab: those to compute, from the addresses
+    on.
     """
 
     filter: int
@@ -34,6 +35,7 @@ class Weights(NamedTuple):
     bias: int
     table: int
     channels: int
+    slab: int
 
 
 class Target(NamedTuple):

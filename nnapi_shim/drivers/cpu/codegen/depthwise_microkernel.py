@@ -1,4 +1,4 @@
-"""Micro-kernels of the depthwise convolution: some pixels of an output row, all channels.
+"""Micro-kernels of the depthwise convolution: some pixels of an output row, a slab of channels.
 
     output[p, c] = finish(bias[c] + sum over i, j of input[i, p * stride + j, c] * filter[i, j, c])
 
@@ -65,10 +65,10 @@ class _Depthwise:
         builder, args = self.builder, self.args
         size = self.element_bytes
         group = self.vectors * self.lanes
-        last = builder.sub(args["channels"], long(group))
+        last = builder.sub(args["slab"], long(group))
         if self.mask is not None:
             last = long(0)
-        rounds = builder.udiv(builder.add(args["channels"], long(group - 1)), long(group))
+        rounds = builder.udiv(builder.add(args["slab"], long(group - 1)), long(group))
         with builder.each(rounds, group) as channel:
             channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
             bias = self.parts(self.address_of("bias", channel, 4), self.sum_element)
@@ -168,7 +168,7 @@ class _Float(_Depthwise):
         super().__init__(fn, tiling, variant)
         self.vectors = 1 if variant.few or variant.taps else tiling.channel_vectors
         if variant.few and tiling.masked:
-            self.mask = self.builder.lanes_before(self.args["channels"], self.lanes)
+            self.mask = self.builder.lanes_before(self.args["slab"], self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, args = self.builder, self.args

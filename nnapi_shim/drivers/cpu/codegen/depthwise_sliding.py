@@ -26,13 +26,14 @@ AHEAD = 4
 """Vectors of channels from those that are computed to those whose weights are prefetched."""
 
 ARGUMENTS = (
-    "input row_step filter bias channels output output_row rows first_row image_rows "
+    "input row_step filter bias channels slab output output_row rows first_row image_rows "
     "pixels first_column columns"
 ).split()
 """Arguments of the micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 input: the address of the first pixel that the filter's corner reads for the first output pixel, it
-may be outside of the image. row_step, output_row: bytes between rows. rows, pixels: of the output.
+may be outside of the image. channels: of a pixel. slab: those to compute, from the addresses on.
+row_step, output_row: bytes between rows. rows, pixels: of the output.
 Input rows and columns are numbered from there; [first_row, first_row + image_rows) and
 [first_column, first_column + columns) exist.
 """
@@ -41,8 +42,8 @@ Input rows and columns are numbered from there; [first_row, first_row + image_ro
 def emit(builder: Builder, at_border: bool, arguments: Sequence[Any]) -> None:
     """The function; at_border: there may be fewer pixels, and columns that do not exist."""
     args = dict(zip([*ARGUMENTS, "low", "high"], arguments, strict=True))
-    last = builder.sub(args["channels"], long(LANES))
-    rounds = builder.udiv(builder.add(args["channels"], long(LANES - 1)), long(LANES))
+    last = builder.sub(args["slab"], long(LANES))
+    rounds = builder.udiv(builder.add(args["slab"], long(LANES - 1)), long(LANES))
     with builder.each(rounds, LANES) as channel:
         channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
         offset = builder.mul(channel, long(4))

@@ -71,7 +71,7 @@ def no_repair(lanes, y, count, x, repeats, length, pitches, deadline):
 
 
 def reduce_lanes(reduction, read, stored, join, join_four, repair=no_repair):
-    """The kernel for inner > 1. A tile is tile_blocks blocks of up to LANES lanes.
+    """The kernel for inner > 1. A tile is tile_blocks blocks of up to a.block lanes.
 
     read(address, index, constants) -> an element; stored: type of the partial results in `lanes`;
     join(result, element) and join(result, result) -> result; join_four(result, four elements) ->
@@ -96,10 +96,10 @@ def reduce_lanes(reduction, read, stored, join, join_four, repair=no_repair):
         values = constants(a)
         lanes = a.lanes + tile * LANES * LANE_ROOM
         pitch, steps, rest = fold * inner * size, length // fold, length % fold * inner
-        blocks = (inner + LANES - 1) // LANES
+        blocks = (inner + a.block - 1) // a.block
         for block in range(*part(a.outer * rows * blocks, a.tile_blocks, tile)):
-            at, lane = block // blocks, block % blocks * LANES
-            wanted = min(LANES, inner - lane)
+            at, lane = block // blocks, block % blocks * a.block
+            wanted = min(a.block, inner - lane)
             count = fold * inner if fold > 1 else wanted
             for c in range(count):
                 write_lane(lanes, c, start(values))

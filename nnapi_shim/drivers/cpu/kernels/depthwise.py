@@ -69,6 +69,17 @@ def prefetch_rows(address, rows, row_bytes, length):
 
 
 @helper
+def place(a, tile):
+    """(block of rows, first channel, channels) of a tile.
+
+    The last slab may have fewer channels than a vector: the vector then begins in front of it, and
+    stores values that another tile stores, too: the same ones.
+    """
+    block, first = tile // a.slabs, tile % a.slabs * a.slab
+    return block, first, min(a.slab, a.channels - first)
+
+
+@helper
 def interior(a):
     """The pixels [first, end) of an output row that read no column outside of the image."""
     stride, span = a.stride_width, a.in_width + a.pad_left - (a.filter_width - 1) * a.dilation_width
@@ -133,7 +144,9 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         products = a.filter_height * a.filter_width * channels
         is_long, work = a.out_width * products >= 16 * LONG, 0
         stretch = max(4 * LONG // products, 1) if is_long else 1
-        for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
+        block, first_channel, slab = place(a, tile)
+        offset, constants = first_channel * element_bytes, first_channel * 4
+        for row in range(block * a.tile_rows, min((block + 1) * a.tile_rows, a.rows)):
             image, h = row // a.out_height, row % a.out_height
             start = h * a.stride_height - a.pad_top
             first, end = inside(start, a.filter_height, a.dilation_height, a.in_height)
@@ -147,8 +160,14 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                 # The hardware prefetcher follows none of the several rows that are read at once:
                 # prefetch the columns that the next row of pixels reads first.
                 if phase == 0:
-                    below = source + column * pixel_bytes + (end - first) * row_step
-                    prefetch_rows(below, rows_below, row_bytes, count * phases * pixel_step)
+                    below = source + column * pixel_bytes + (end - first) * row_step + offset
+                    if slab == channels:
+                        prefetch_rows(below, rows_below, row_bytes, count * phases * pixel_step)
+                    else:
+                        for _ in range(rows_below):
+                            seen = count * phases * stride
+                            prefetch_rows(below, seen, pixel_bytes, slab * element_bytes)
+                            below += row_bytes
                 j, j_end = 0, a.filter_width
                 if variant == ONE:
                     j, j_end = inside(column, a.filter_width, a.dilation_width, a.in_width)
@@ -156,14 +175,22 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     is_late, work = late_after(work + 1, deadline, stretch)
                     if is_late:
                         return DEADLINE
-                x = source + column * pixel_bytes + j * tap_step
-                w_address = a.filter + first * filter_row + j * channels * 4
+                x = source + column * pixel_bytes + j * tap_step + offset
+                w_address = a.filter + first * filter_row + j * channels * 4 + constants
                 singles = a.filter_height * filter_row
-                y = target + w * pixel_bytes
+                y = target + w * pixel_bytes + offset
                 run(
                     variant + few,
                     Source(x, row_step, tap_step, pixel_step, end - first, j_end - j),
-                    Weights(w_address, filter_row, singles, a.bias, a.table, channels),
+                    Weights(
+                        w_address,
+                        filter_row,
+                        singles,
+                        a.bias + constants,
+                        a.table + constants,
+                        channels,
+                        slab,
+                    ),
                     Target(y, phases * pixel_bytes, count, first_column, columns),
                     Finish(a.input_zero, a.zero_point, a.output_flip, a.low, a.high),
                 )
@@ -190,19 +217,21 @@ def sliding(by_rows: Any) -> None:
         pixel_bytes = a.channels * 4
         row_step, output_row = a.in_width * pixel_bytes, a.out_width * pixel_bytes
         # A call of the micro-kernel is short next to the time between looks at the clock.
-        most = max(1, LONG // (STRIP * TAPS * TAPS * a.channels))
-        row, end = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)
+        block, first_channel, slab = place(a, tile)
+        offset = 4 * first_channel
+        most = max(1, LONG // (STRIP * TAPS * TAPS * slab))
+        row, end = block * a.tile_rows, min((block + 1) * a.tile_rows, a.rows)
         work = 0
         while row < end:
             image, h = row // a.out_height, row % a.out_height
             rows = min(end - row, a.out_height - h, most)
             start = h - a.pad_top
             first_row, end_row = inside(start, rows + TAPS - 1, 1, a.in_height)
-            source = a.input + (image * a.in_height + start) * row_step
-            target = a.output + row * output_row
+            source = a.input + (image * a.in_height + start) * row_step + offset
+            target = a.output + row * output_row + offset
             for w in range(0, a.out_width, STRIP):
                 count = min(STRIP, a.out_width - w)
-                is_late, work = late_after(work + count * rows * TAPS * TAPS * a.channels, deadline)
+                is_late, work = late_after(work + count * rows * TAPS * TAPS * slab, deadline)
                 if is_late:
                     return DEADLINE
                 column = w - a.pad_left
@@ -212,9 +241,10 @@ def sliding(by_rows: Any) -> None:
                     columns < STRIP + TAPS - 1,
                     source + column * pixel_bytes,
                     row_step,
-                    a.filter,
-                    a.bias,
+                    a.filter + offset,
+                    a.bias + offset,
                     a.channels,
+                    slab,
                     target + w * pixel_bytes,
                     output_row,
                     rows,

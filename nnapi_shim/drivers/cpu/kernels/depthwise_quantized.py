@@ -87,13 +87,25 @@ def interleave_group(a, rows, masks, column, target):
     return target
 
 
+@helper
+def blocks_of(a):
+    """Blocks, each of which has a panel, of a slab."""
+    return (a.joined * a.slab + WIDTH - 1) // WIDTH
+
+
+@helper
+def panel_bytes(a):
+    """Of a block of a slab."""
+    return HEAD_BYTES + a.rows_together * a.taps * 4 * WIDTH
+
+
 @inlined
 def compute_slab(a, memory, panel, together, output):
     """All blocks of a slab in `together` output rows; returns the address of the next panel."""
     unit = a.joined * a.slab
     groups, has_rest = a.segment // a.joined, a.segment % a.joined != 0
     last_group = a.segment - a.joined
-    for block in range((unit + WIDTH - 1) // WIDTH):
+    for block in range(blocks_of(a)):
         at = min(block * WIDTH, unit - WIDTH)
         weights = panel + HEAD_BYTES
         for r in range(together):
@@ -108,19 +120,25 @@ def compute_slab(a, memory, panel, together, output):
                            panel, weights, 1, 0, to + last_group * a.channels, 0,
                            a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
             weights += a.taps * 4 * WIDTH
-        panel += HEAD_BYTES + a.rows_together * a.taps * 4 * WIDTH
+        panel += panel_bytes(a)
     return panel
 
 
 @kernel(DEPTHWISE_INTERLEAVED)
 def depthwise_interleaved(a, tile, deadline):
-    """A tile is tile_rows rows of outputs. Up to `rows_together` of them are computed from the same
-    interleaved rows, with filters that begin further down.
+    """A tile is tile_slabs slabs of tile_rows rows of outputs. Up to `rows_together` of them are
+    computed from the same interleaved rows, with filters that begin further down. A last slab that
+    begins earlier stores values that another tile stores, too: the same ones.
     """
     channels, slab, height = a.channels, a.slab, a.interleaved_height
     row_bytes, out_row = a.in_width * channels, a.out_width * channels
     memory = interleave_buffer()
-    row, end, segments = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows), 0
+    block, part = tile // a.slab_tiles, tile % a.slab_tiles
+    row, end, segments = block * a.tile_rows, min((block + 1) * a.tile_rows, a.rows), 0
+    first_slab = part * a.tile_slabs
+    first_channel = first_slab * slab
+    end_channel = min(first_channel + a.tile_slabs * slab, channels)
+    first_panel = a.panels + first_slab * blocks_of(a) * panel_bytes(a)
     while row < end:
         image, h = row // a.out_height, row % a.out_height
         together = min(a.rows_together, min(end - row, a.out_height - h))
@@ -132,13 +150,13 @@ def depthwise_interleaved(a, tile, deadline):
                 return DEADLINE
             w = min(segment, a.out_width - a.segment)
             column = w * a.stride_width - a.pad_left
-            if a.in_height * row_bytes > CACHED:
+            if a.slab_tiles == 1 and a.in_height * row_bytes > CACHED:
                 # The hardware prefetcher follows none of the several rows that are read in pieces:
                 # prefetch the first elements of the next rows.
                 below = first_row + height * a.dilation_height * row_bytes + column * channels
                 prefetch_rows(below, a.stride_height * together, row_bytes, a.columns * channels)
-            panel = a.panels
-            for slab_start in range(0, channels, slab):
+            panel = first_panel
+            for slab_start in range(first_channel, end_channel, slab):
                 channel = min(slab_start, channels - slab)
                 target = memory
                 for i in range(0, height, GROUP):

@@ -9,7 +9,8 @@ get long inner loops.
 from math import prod
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.elements import TILE, WHOLE
+from nnapi_shim.drivers.cpu.lowering.tiling import round_up, tile_of
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     INT64,
@@ -114,6 +115,7 @@ def pairwise(
     inputs: list[Any] = list(sources or operands)
     steps = []
     tile = TILE if element_bytes > 1 else TILE // 4  # byte kernels take longer per element
+    tile = round_up(tile_of(tile, prod(axis.size for axis in axes)), WHOLE)
     part = min(axes[-1].size, tile)
     part_steps = [part * step for step in axes[-1].steps]
     for i in (0, 1):

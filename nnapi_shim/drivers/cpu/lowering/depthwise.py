@@ -5,28 +5,28 @@ GROUPED_CONV_2D with one input channel per group is lowered here, too.
 
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, lower_interleaved
+from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import cuts, lower_interleaved
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, divided
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.images import CONVERT
 from nnapi_shim.drivers.cpu.lowering.packing import Filter
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
-from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling, tier
-from nnapi_shim.drivers.cpu.program import threads
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tier
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.shapes import Window
 
 _FIELDS = dict(
     input=ADDRESS, filter=ADDRESS, bias=ADDRESS, table=ADDRESS, output=ADDRESS,
-    rows=INT64, tile_rows=INT64, channels=INT64,
+    rows=INT64, tile_rows=INT64, channels=INT64, slabs=INT64, slab=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
     filter_height=INT64, filter_width=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, dilation_width=INT64, pad_top=INT64, pad_left=INT64,
     input_zero=INT64, **FINISH,
 )  # fmt: skip
 DEPTHWISE = record(Space.LINES, **_FIELDS)
+"""A tile is tile_rows rows of outputs, and one of so many slabs of `slab` channels."""
 SLIDING_DEPTHWISE = record(**_FIELDS)
 """That of the kernel SLIDING, whose tiles are not cut for the step behind it: of few rows it would
 read most input rows again, and that costs more than the result that is not in the cache.
@@ -40,20 +40,11 @@ EXPAND = record(
     pixels=INT64, channels=INT64, multiplier=INT64, padded=INT64, parts=INT64,
 )  # fmt: skip
 
-PRODUCTS_PER_TILE = 1 << 16
-"""Multiplications of a tile, at least: about 2 us."""
-PRODUCTS_FOR_MANY = PRODUCTS_PER_TILE // 4
-"""The same where there are fewer tiles than threads."""
-MIN_TILES = 2
-"""Tiles of a convolution of several tiles; a tile has a higher start-up cost than in a matrix
-product.
-"""
-
 SLIDING = "depthwise_conv_2d_sliding_f32"
 """The kernel of 3x3 with stride 1 that reads an input row once for all output rows of a tile."""
 
-SLIDING_ROWS = 8
-"""Rows of a tile of it, at least, where threads have two tiles each: a tile reads two rows more."""
+CALL_UNITS = 0.5
+"""What a call of the micro-kernel costs, in vectors of channels that it takes at once."""
 
 EXPANDED_PER_NS = 4
 """Bytes per nanosecond that the expansion of channels writes."""
@@ -68,9 +59,9 @@ def depthwise(
     channels = filter.columns
     rows = window.batch * window.vertical.output
     is_sliding = not quantized and slides(conv, channels, tiling)
-    tile_rows = _tile_rows(rows, window, channels, is_sliding)
-    cut = blocks(conv, channels, tiling) if quantized else None
-    padded = channels if cut is not None else max(channels, _least_channels(quantized, tiling))
+    row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
+    choices = cuts(conv, channels, tiling) if quantized else []
+    padded = channels if choices else max(channels, _least_channels(quantized, tiling))
     pixels = window.batch * window.in_height * window.in_width
     steps: list[Step] = []
     after: list[Step] = []
@@ -81,8 +72,9 @@ def depthwise(
             _expand(source, expanded, pixels, window.in_depth, multiplier, padded, element_bytes)
         )
         source = expanded
-    if cut is not None:
-        return steps + lower_interleaved(conv, filter, source, target, tile_rows, cut, tiling)
+    if choices:
+        interleaved = lower_interleaved(conv, filter, source, target, row_products, choices, tiling)
+        return steps + interleaved
     outputs = window.batch * window.vertical.output * window.horizontal.output
     if padded != channels:
         wide = Buffer(outputs * padded * element_bytes)
@@ -95,16 +87,25 @@ def depthwise(
         kind = "f32"
         more, fields = _float_fields(conv, filter, padded)
     steps += more
+    unit = (
+        _least_channels(quantized, tiling) if quantized else tiling.lanes * tiling.channel_vectors
+    )
+    together = rows if is_sliding else 1
+    units = -(-padded // unit)
+    lines = Lines(rows, row_products, units, together, CALL_UNITS, is_sliding=is_sliding)
+    _, tiles = divided(lines)
     steps.append(
         Step(
             SLIDING_DEPTHWISE if is_sliding else DEPTHWISE,
             SLIDING if is_sliding else f"depthwise_conv_2d_{kind}",
-            tiles=-(-rows // tile_rows),
+            tiles=tiles.count(rows),
             input=source,
             output=target,
             rows=rows,
-            tile_rows=tile_rows,
+            tile_rows=tiles.rows,
             channels=padded,
+            slabs=tiles.slabs,
+            slab=tiles.units * unit,
             in_height=window.in_height,
             in_width=window.in_width,
             out_height=window.vertical.output,
@@ -145,22 +146,6 @@ def slides(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> bool:
     steps = (conv.stride_height, conv.stride_width, conv.dilation_height, conv.dilation_width)
     is_small = sizes == (3, 3) and steps == (1, 1, 1, 1)
     return is_small and channels >= tiling.lanes and has_sliding(tier())
-
-
-def _tile_rows(rows: int, window: Window, channels: int, is_sliding: bool) -> int:
-    """Output rows of a tile."""
-    row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
-    products = rows * row_products
-    tiles = products // PRODUCTS_PER_TILE
-    if tiles > 0:
-        least = min(threads.count(), products // PRODUCTS_FOR_MANY)
-        tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles, least))
-        if is_sliding:
-            tiles = min(tiles, max(2 * threads.count(), rows // SLIDING_ROWS))
-    tile_rows = -(-rows // max(1, tiles))
-    if -(-rows // tile_rows) < min(tiles, threads.count()):
-        return rows // tiles  # more tiles, of which each reads rows that others read, too
-    return tile_rows
 
 
 def _expand(

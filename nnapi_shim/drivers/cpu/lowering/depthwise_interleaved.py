@@ -6,8 +6,10 @@ several `joined` pixels. The last block, slab and segment start earlier instead 
 and store some values twice.
 """
 
+from operator import itemgetter
 from struct import pack
 
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, Tiles, divided
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
@@ -23,12 +25,12 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
-from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.hints import Any, NamedTuple, Sequence
 
 DEPTHWISE_INTERLEAVED = record(
     input=ADDRESS, panels=ADDRESS, offsets=ADDRESS, places=ADDRESS, outside=ADDRESS, order=ADDRESS,
     output=ADDRESS,
-    rows=INT64, tile_rows=INT64, channels=INT64,
+    rows=INT64, tile_rows=INT64, slab_tiles=INT64, tile_slabs=INT64, channels=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
     interleaved_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, pad_top=INT64, pad_left=INT64, taps=INT64,
@@ -75,15 +77,18 @@ def unpacked(words: int) -> list[int]:
     return [at * lanes + lane for lane in range(lanes) for at in range(4)]
 
 
-def blocks(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> Blocks | None:
-    """The blocking with the lowest estimated cost in cycles; None if there is none."""
+Cut = tuple[float, Blocks]
+
+
+def cuts(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> list[Cut]:
+    """For each possible slab: (estimated cycles of a row, best blocking), the cheapest first."""
     window = conv.window
     width = BLOCK_VECTORS * tiling.lanes
     outputs, stride = window.horizontal.output, conv.stride_width
     reach = (window.filter_width - 1) * conv.dilation_width
     planes, further = min(stride, reach + 1), reach // stride
     words = -(-window.filter_height // tiling.group)
-    best: tuple[float, Blocks | None] = (float("inf"), None)
+    best: dict[int, Cut] = {}
     slabs = {channels} | {n * width for n in (1, 2, 4) if n * width < channels}
     for slab in slabs:
         room = (INTERLEAVED_WORDS - width) // (words * planes * slab) - further
@@ -107,15 +112,16 @@ def blocks(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> Blocks
             groups = -(-segment // joined)
             sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
             cost = -(-channels // slab) * -(-outputs // segment) * (SLAB + interleave + sums)
-            best = min(best, (cost, Blocks(slab, joined, segment, plane, planes)))
-    return best[1]
+            cut = cost, Blocks(slab, joined, segment, plane, planes)
+            best[slab] = min(best.get(slab, cut), cut)
+    return sorted(best.values())
 
 
 def lower_interleaved(
     conv: ConvolutionDescriptor, filter: Filter, source: Any, target: Any,
-    tile_rows: int, cut: Blocks, tiling: Tiling,
+    row_products: int, choices: Sequence[Cut], tiling: Tiling,
 ) -> list[Step]:  # fmt: skip
-    """filter: [taps, columns]. `source` and `target` are in NHWC order."""
+    """filter: [taps, columns]. `source` and `target` are in NHWC order. choices: see `cuts`."""
     window, product = conv.window, conv.product
     channels, stride = filter.columns, conv.stride_width
     words = -(-window.filter_height // tiling.group)
@@ -125,9 +131,17 @@ def lower_interleaved(
     if tiling.group == 4:
         flip, sum_zero = dot_zero(product.input, tiling)
         parts = int8_parts(filter.operand)
+    rows = window.batch * window.vertical.output
+    rows_together = _rows_together(conv, words * tiling.group)
+
+    def last_thread(choice: Cut) -> tuple[float, Tiles, Blocks]:
+        cost, cut = choice
+        units, slower = -(-channels // cut.slab), cost / choices[0][0]
+        return *divided(Lines(rows, row_products, units, rows_together, slower=slower)), cut
+
+    _, tiles, cut = min(map(last_thread, choices), key=itemgetter(0))
     offsets = _tap_offsets(conv, cut, words) * parts
     columns, vector_offsets = _vector_offsets(conv, channels, cut, tiling)
-    rows_together = _rows_together(conv, words * tiling.group)
     step = conv.stride_height
     width = BLOCK_VECTORS * tiling.lanes
     panels = -(-channels // cut.slab) * -(-cut.joined * cut.slab // width)
@@ -138,7 +152,6 @@ def lower_interleaved(
         "joined": cut.joined,
         "rows_together": rows_together,
     }
-    rows = window.batch * window.vertical.output
     return [
         Step(
             PACK_INTERLEAVED,
@@ -162,7 +175,7 @@ def lower_interleaved(
         Step(
             DEPTHWISE_INTERLEAVED,
             "depthwise_interleaved",
-            tiles=-(-rows // tile_rows),
+            tiles=tiles.count(rows),
             input=source,
             panels=packed,
             offsets=pack(f"<{len(offsets)}q", *offsets),
@@ -170,7 +183,9 @@ def lower_interleaved(
             order=pack(f"<{width // 4}i", *unpacked(width // 4)),
             output=target,
             rows=rows,
-            tile_rows=tile_rows,
+            tile_rows=tiles.rows,
+            slab_tiles=tiles.slabs,
+            tile_slabs=tiles.units,
             in_height=window.in_height,
             in_width=window.in_width,
             out_height=window.vertical.output,

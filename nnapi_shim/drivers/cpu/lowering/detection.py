@@ -6,6 +6,7 @@ All compute in float32; other types are converted before and after.
 from nnapi_shim.drivers.cpu.lowering.dequantize import from_reals, reals
 from nnapi_shim.drivers.cpu.lowering.rearrange import transpose
 from nnapi_shim.drivers.cpu.lowering.suppression import parts, scratch_bytes
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperation
@@ -158,17 +159,18 @@ def _decode(op: BoundOperation) -> tuple[list[Step], Buffer]:
     first, deltas = reals(op.deltas)
     second, anchors = reals(op.anchors)
     boxes = Buffer(16 * batches * count)
+    tile_anchors = tile_of(TILE_BOXES, batches * count)
     step = Step(
         DECODE,
         "decode_anchors",
-        tiles=-(-batches * count // TILE_BOXES),
+        tiles=-(-batches * count // tile_anchors),
         deltas=deltas,
         anchors=anchors,
         output=boxes,
         batches=batches,
         count=count,
         length=length,
-        tile_anchors=TILE_BOXES,
+        tile_anchors=tile_anchors,
         scale_dy=op.scale_dy,
         scale_dx=op.scale_dx,
         scale_dh=op.scale_dh,

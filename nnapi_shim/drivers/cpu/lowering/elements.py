@@ -2,6 +2,7 @@
 
 from math import copysign, floor, inf
 
+from nnapi_shim.drivers.cpu.lowering.tiling import round_up, tile_of
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32_MAX,
@@ -27,13 +28,19 @@ MAP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS)
 LOOKUP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 TILE = 1 << 14
-"""Elements per tile: kernels process 2 to 8 elements per nanosecond."""
+"""Elements per tile: kernels process 2 to 8 elements per nanosecond; LOOKUP is so fast that its
+tiles have no fewer for many threads.
+"""
+
+WHOLE = 64
+"""Elements that tiles are multiples of: whole vectors."""
 
 
-def shared(count: int, part: int = TILE) -> dict[str, Any]:
+def shared(count: int, part: int = 0) -> dict[str, Any]:
     """The tiles of a Step over `count` elements, and values for ELEMENTS; the last tile may be
-    short.
+    short. part: elements of a tile; by default TILE, or less for many threads.
     """
+    part = part or round_up(tile_of(TILE, count), WHOLE)
     return {"tiles": -(-count // part), "count": count, "part": part}
 
 
@@ -47,7 +54,7 @@ def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any)
         in_place="input" if same_size else "",
         input=op.input,
         output=op.output,
-        **shared(count),
+        **shared(count, TILE if layout is LOOKUP else 0),
         **fields,
     )
 
@@ -72,7 +79,7 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
         "lookup_b8",
         input=operand,
         output=buffer,
-        **shared(count),
+        **shared(count, TILE),
         table=rescaled(operand, target, requantized(operand, target)),
     )
     return [step], buffer

@@ -5,7 +5,8 @@ again, every group the rows; the blocking with enough tiles and the least memory
 Of short products there are up to twice as many blocks, so that the threads end together.
 """
 
-from nnapi_shim.drivers.cpu.lowering.tiling import MAX_TILES, Tiling
+from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, MAX_TILES, Tiling, last_ends
+from nnapi_shim.drivers.cpu.program.threads import count
 from nnapi_shim.hints import Any, NamedTuple
 
 SERIAL = 8 << 10
@@ -14,6 +15,8 @@ STEPS_PER_TILE = 8 << 10
 """Micro-kernel steps of a tile, at least: about 2 us. A step is one vector multiplication."""
 STEPS_FOR_MANY = STEPS_PER_TILE // 4
 """The same where there are fewer tiles than threads."""
+ROUNDS = 4
+"""Tiles for each of many threads, at most."""
 MIN_TILES = 4
 """Tiles of the smallest parallel products. A parallel region costs less than 0.5 us; a serial step
 moves its operands between the caches of processors.
@@ -27,11 +30,18 @@ MAX_TILE_STEPS = 1 << 24
 
 SERIAL_NS = 5000
 TILE_NS = 2000
+SERIAL_NS_FOR_MANY, TILE_NS_FOR_MANY = SERIAL_NS // 2, TILE_NS // 4
+"""The same for many threads, where there are fewer tiles than threads."""
 
 
 def tiles_of(nanoseconds: int) -> int:
     """The number of tiles of a step with this estimated time on one thread."""
-    return 1 if nanoseconds < SERIAL_NS else min(MAX_TILES, nanoseconds // TILE_NS)
+    number = count()
+    serial, tiles = SERIAL_NS, nanoseconds // TILE_NS
+    if number > FEW_THREADS:
+        serial = SERIAL_NS_FOR_MANY
+        tiles = max(tiles, min(number, nanoseconds // TILE_NS_FOR_MANY))
+    return 1 if nanoseconds < serial else max(1, min(MAX_TILES, tiles))
 
 
 class Work(NamedTuple):
@@ -87,6 +97,9 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
         for_each_thread = min(threads, steps // STEPS_FOR_MANY)
         target_tiles = min(MAX_TILES, max(MIN_TILES, steps // STEPS_PER_TILE, for_each_thread))
     least = -(-work.row_tiles // room)
+    if threads > FEW_THREADS and target_tiles > 1:
+        most = max(MIN_TILES, steps // STEPS_FOR_MANY)
+        return _fields(work, *_for_many(work, panel_steps, least, most, threads))
 
     def span(blocks: int, groups: int, group_panels: int) -> int:
         """Steps of the thread that has the most tiles."""
@@ -112,9 +125,38 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
         weights, rows = work.panels * work.panel_bytes, work.row_tiles * work.row_bytes
         return missing, blocks * weights + groups * rows
 
-    block_tiles, group_panels = shares(
-        min(range(1, min(work.panels, target_tiles) + 1), key=traffic)
-    )
+    return _fields(work, *shares(min(range(1, min(work.panels, target_tiles) + 1), key=traffic)))
+
+
+def _for_many(work: Work, panel_steps: int, least: int, most: int, threads: int) -> tuple[int, int]:
+    """(row tiles of a block, panels of a group) with which the last of many threads ends first.
+
+    least: blocks. most: tiles, unless there are more blocks. Reading takes time as well: each
+    thread reads its share of the weights and rows.
+    """
+    weights, rows = work.panels * work.panel_bytes, work.row_tiles * work.row_bytes
+    best, shares = float("inf"), (-(-work.row_tiles // least), work.panels)
+    seen = 0
+    for groups in range(1, min(work.panels, ROUNDS * threads, most) + 1):
+        group_panels = -(-work.panels // groups)
+        if group_panels == seen:
+            continue
+        seen, groups = group_panels, -(-work.panels // group_panels)
+        for rounds in range(1, ROUNDS + 1):
+            blocks = min(work.row_tiles, max(1, least, min(rounds * threads, most) // groups))
+            block_tiles = -(-work.row_tiles // blocks)
+            blocks = -(-work.row_tiles // block_tiles)
+            steps = block_tiles * group_panels * panel_steps
+            traffic = blocks * weights + groups * rows
+            time = last_ends(blocks * groups, threads, steps + TILE_STEPS)
+            time += traffic / (BYTES_PER_STEP * threads)
+            if time < best:
+                best, shares = time, (block_tiles, group_panels)
+    return shares
+
+
+def _fields(work: Work, block_tiles: int, group_panels: int) -> Split:
+    """The number of tiles, and the fields."""
     groups = -(-work.panels // group_panels)
     return -(-work.row_tiles // block_tiles) * groups, {
         "block_tiles": block_tiles,

@@ -3,6 +3,7 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.images import widened
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
@@ -49,7 +50,7 @@ def _gather(source: BoundOperand, indices: BoundOperand, target: BoundOperand, a
     count = element_count(indices.dimensions)
     slices = prod(dimensions[:axis]) * count
     slice_bytes = prod(dimensions[axis + 1 :]) * ELEMENT_BYTES[source.type]
-    tile_slices = max(1, TILE_BYTES // slice_bytes)
+    tile_slices = max(1, tile_of(TILE_BYTES, slices * slice_bytes) // slice_bytes)
     return Step(
         GATHER,
         "gather",

@@ -3,6 +3,7 @@
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.images import from_nhwc, image_in, image_out, to_nhwc
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
@@ -80,7 +81,7 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
     geometry = window(op, op.filter_height, op.filter_width)
     rows = geometry.batch * geometry.vertical.output
     row_work = geometry.horizontal.output * geometry.in_depth * op.filter_height * op.filter_width
-    tile_rows = max(1, TILE * TAPS_PER_ELEMENT // row_work)
+    tile_rows = max(1, tile_of(TILE * TAPS_PER_ELEMENT, rows * row_work) // row_work)
     tiles = -(-rows // tile_rows)
     if "sums" in layout.fields:
         fields["sums"] = Buffer(8 * geometry.in_depth * tiles)

@@ -9,9 +9,11 @@ combined at the end.
 
 from math import prod
 
-from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.elements import TILE, WHOLE
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, round_up, tile_of
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
@@ -54,8 +56,10 @@ AXES = {
     "tile_blocks": INT64,
 }
 """A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of lanes."""
-VIEW = {**AXES, "fold": INT64, "lanes": ADDRESS}
-"""Blocks have up to LANES lanes. lanes: scratch memory of LANES * LANE_ROOM bytes per tile."""
+VIEW = {**AXES, "block": INT64, "fold": INT64, "lanes": ADDRESS}
+"""Blocks have up to `block` of LANES lanes. lanes: scratch memory of LANES * LANE_ROOM bytes per
+tile.
+"""
 
 SUM = record(Space.RUNS, **VIEW, divisor=FLOAT64)
 """Of floats."""
@@ -260,21 +264,32 @@ def _view(dimensions: Dimensions, axes: Collection[int]) -> View:
     return View(*reversed(sizes + [1] * (5 - len(sizes))))
 
 
+def _lanes(blocks: int, elements: int, inner: int) -> int:
+    """Lanes of a block: fewer where many threads would have none otherwise."""
+    number = threads.count()
+    if number <= FEW_THREADS:
+        return LANES
+    wanted = tile_of(TILE, blocks * elements * inner) // elements
+    return min(LANES, round_up(max(wanted, -(-blocks * inner // number)), WHOLE))
+
+
 def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
     """float16 is widened before and narrowed after."""
     before, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
     element = "f32" if op.variant in LARGEST else "b8"
     view = _view(op.input.dimensions, reduced_axes(op))
-    fold, lanes = 1, None
+    block, fold, lanes = LANES, 1, None
     blocks, elements = view.outer * view.rows, view.repeats * view.length
     if view.inner > 1:
         name += "_lanes"
         while 2 * fold * view.inner <= LANES and ROUNDS * 2 * fold <= view.length:
             fold *= 2
-        blocks *= -(-view.inner // LANES)
-        elements *= min(view.inner, LANES)
-    tile_blocks = max(1, TILE // elements)
+        if fold == 1:
+            block = _lanes(blocks, elements, view.inner)
+        blocks *= -(-view.inner // block)
+        elements *= min(view.inner, block)
+    tile_blocks = max(1, tile_of(TILE, blocks * elements) // elements)
     tiles = -(-blocks // tile_blocks)
     if view.inner > 1:
         lanes = Buffer(LANES * LANE_ROOM * tiles)
@@ -285,6 +300,7 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
         input=source,
         output=target,
         **view._asdict(),
+        block=block,
         fold=fold,
         tile_blocks=tile_blocks,
         lanes=lanes,

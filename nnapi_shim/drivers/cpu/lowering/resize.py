@@ -9,6 +9,7 @@ from array import array
 from math import ceil, floor
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple, Sequence
@@ -120,7 +121,8 @@ def _view(op: BoundOperation) -> _View:
 def _geometry(op: BoundOperation, view: _View, pixel: int, by_element: bool) -> dict[str, Any]:
     """The number of tiles, and values for GEOMETRY."""
     rows = view.outer * view.out_height
-    tile_rows = max(TILE_ROWS, TILE // (view.out_width * pixel))
+    row = view.out_width * pixel
+    tile_rows = max(tile_of(TILE_ROWS, rows), tile_of(TILE, rows * row) // row)
     return {
         "tiles": -(-rows // tile_rows),
         "input": op.input,

@@ -5,6 +5,7 @@ from math import prod
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed, input_radius
 from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
@@ -97,7 +98,7 @@ def _view(op: BoundOperation) -> tuple[int, int, int]:
 def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
     """The number of tiles for `rows` independent rows, and the common fields of all records."""
     outer, length, inner = _view(op)
-    tile_rows = max(1, TILE // EXPONENTIAL // row_elements)
+    tile_rows = max(1, tile_of(TILE // EXPONENTIAL, rows * row_elements) // row_elements)
     return {
         "tiles": -(-rows // tile_rows),
         "input": op.input,

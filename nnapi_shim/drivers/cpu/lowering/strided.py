@@ -9,6 +9,7 @@ a constant with stride 0.
 from math import prod
 from struct import pack
 
+from nnapi_shim.drivers.cpu.lowering.tiling import tile_of
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
@@ -220,9 +221,10 @@ def _split(outer: Sequence[Axis], rows: int, row_bytes: int, block: int) -> dict
     A part is a multiple of `block` rows; the last part includes the remainder.
     """
     lines = prod(axis.size for axis in outer)
-    part = max(TILE_BYTES // row_bytes // block, 1) * block
+    tile_bytes = tile_of(TILE_BYTES, lines * rows * row_bytes)
+    part = max(tile_bytes // row_bytes // block, 1) * block
     parts = max(rows // part, 1)
-    tile_lines = 1 if parts > 1 else TILE_BYTES // (row_bytes * rows or 1) or 1
+    tile_lines = 1 if parts > 1 else tile_bytes // (row_bytes * rows or 1) or 1
     *axes, inner = outer or [Axis(1, 0, 0)]
     table = [number for axis in reversed(axes) for number in axis]
     return {

@@ -4,10 +4,28 @@ from nnapi_shim.drivers.cpu.isa import NATIVE_TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Tier, Tiling
 from nnapi_shim.drivers.cpu.program import library, threads
 
-__all__ = ["MAX_TILES", "Tiling", "enough_tiles", "round_up", "tier", "tiling"]
+__all__ = [
+    "FEW_THREADS",
+    "MAX_TILES",
+    "Tiling",
+    "enough_tiles",
+    "last_ends",
+    "round_up",
+    "tier",
+    "tile_of",
+    "tiling",
+]
 
 MAX_TILES = 32
 """Tiles of most steps, at most: enough for every number of threads."""
+FEW_THREADS = 2
+"""Threads for which tiles are chosen by what they read alone."""
+OUT_OF_STEP = 0.25
+"""The part of a tile that threads wait for the last, on average: they begin one after the other,
+and some are slower.
+"""
+IDLE = 1.1
+"""The same with fewer tiles than threads, of which some have none: times the time of a tile."""
 ENOUGH_FOR_FEW = 8
 """Tiles that are enough for four threads."""
 
@@ -25,6 +43,22 @@ def tiling(is_quantized: bool = False) -> Tiling:
 def round_up(value: int, step: int) -> int:
     """The next multiple of `step`."""
     return -(-value // step) * step
+
+
+def tile_of(share: int, units: int) -> int:
+    """Units of a tile: `share`, or less where many threads would have no tile otherwise, but at
+    least a quarter of it.
+    """
+    number = threads.count()
+    if number <= FEW_THREADS or units >= number * share:
+        return share
+    return min(share, max(-(-units // number), -(-share // 4)))
+
+
+def last_ends(tiles: int, number: int, time: float) -> float:
+    """When the last of a number of threads ends, if each tile takes so much time."""
+    rounds = -(-tiles // number) + OUT_OF_STEP
+    return rounds * time * (IDLE if tiles < number else 1.0)
 
 
 def enough_tiles() -> int:

@@ -10,8 +10,14 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
-from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE, tiles_of
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import (
+    SERIAL,
+    STEPS_FOR_MANY,
+    STEPS_PER_TILE,
+    tiles_of,
+)
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
@@ -256,7 +262,10 @@ def _split(
     """
     step, patch_bytes = tiling.rows, form.points * row_bytes
     steps = count * form.points * (row_bytes // 4 + 4) * columns // tiling.lanes
-    target_tiles = 1 if steps < SERIAL else max(1, min(enough_tiles(), steps // STEPS_PER_TILE))
+    target_tiles = 1
+    if steps >= SERIAL:
+        for_each_thread = min(threads.count(), steps // STEPS_FOR_MANY)
+        target_tiles = max(1, min(enough_tiles(), steps // STEPS_PER_TILE), for_each_thread)
 
     def shares(groups: int) -> tuple[int, int, int]:
         group_panels = -(-panels // groups)

@@ -11,6 +11,7 @@ from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.passes.schedule.chains import Chain, Cut, fuse_chains
 from nnapi_shim.drivers.cpu.program.record import At, Space, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
+from nnapi_shim.drivers.cpu.program.threads import count
 from nnapi_shim.hints import Any, Sequence
 
 MIN_BYTES = 512 << 10
@@ -18,7 +19,7 @@ MIN_BYTES = 512 << 10
 MAX_WEIGHT_BYTES = 64 << 10
 """Bytes of weights of a chained product, at most: every tile reads all of them."""
 TILES = 8, 32
-"""The smallest and the largest number of tiles of a chain."""
+"""The smallest number of tiles of a chain, unless there are more threads, and the largest."""
 NO_FIELDS: frozenset[str] = frozenset()
 
 
@@ -48,7 +49,7 @@ def _share(steps: Sequence[ScheduledStep], cuts: Sequence[Cut]) -> int:
     if len(cuts) < 2:
         return 0
     pixels, granularity = cuts[0].units, lcm(*[cut.size for cut in cuts])
-    least, most = TILES
+    least, most = max(TILES[0], count()), TILES[1]
     tiles = min(most, max(least, *[scheduled.step.tiles for scheduled in steps]))
     share = -(-pixels // (tiles * granularity)) * granularity
     return share if -(-pixels // share) >= least else 0
@@ -62,6 +63,7 @@ def _cut(step: Step) -> Cut | None:
 
         def lines(_: int, pixels: int) -> None:
             fields["tile_rows"] = pixels // width
+            fields["slabs"], fields["slab"] = 1, fields["channels"]
 
         return Cut(fields["rows"] * width, width, NO_FIELDS, lines)
     return _product(step) if space == Space.MATRIX else None
