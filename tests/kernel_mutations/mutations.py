@@ -214,8 +214,11 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "reduction": Family(
-        "reduction quantized_sums",
+        "reduction quantized_sums passes",
         (
+            F("if not are_inside(i32(indices), length, size):", "if False:"),
+            F("a.indices + group * length * 4", "a.indices"),
+            F("add(builder.add(done, left), offset, slots[0])", "pass", "row_sums"),
             F("((x[0] + x[1]) + (x[2] + x[3])))", "((x[0] + x[1]) + (x[2] + x[2])))"),
             F(
                 "np.int32(read_total(totals, c) * factor)",

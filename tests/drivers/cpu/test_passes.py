@@ -290,6 +290,16 @@ def stored_weights(model: Model) -> Any:
     return x
 
 
+def embeddings(model: Model) -> Any:
+    x = model.input(F32, [9, 32])
+    mean = model.mean(model.gather(x, 0, np.int32([[8, 0, 3], [3, 7, 7]])), [1])
+    lookup = model.embedding_lookup(np.int32([1, 2, 2, 5, 8]), x)
+    total = model.reduce_sum(lookup, [0], keep_dims=True)
+    along_another = model.mean(model.gather(x, 1, np.int32(range(16))), [0], keep_dims=True)
+    wider = model.concatenation([along_another, along_another], 1)
+    return model.add(model.add(mean, total), wider)
+
+
 class Case(NamedTuple):
     """A model that a pass rewrites, and the operations that its report names."""
 
@@ -313,6 +323,7 @@ CASES = [
     Case(quantization, "merge_quantization", (1, 3, 5)),
     Case(transposes, "merge_transposes", (1, 4)),
     Case(constants, "fold_constants", (0, 1)),
+    Case(embeddings, "sum_gathered", (1, 3)),
     Case(additions, "fuse_additions", (2, 4)),
     Case(quantized_additions, "fuse_additions", (1, 3, 5, 8)),
     Case(signed_additions, "fuse_additions", (1, 3, 5, 8)),
@@ -393,6 +404,24 @@ def test_a_short_row_is_no_tensor(
     actual = model.compile("nnapi-cpu").run(inputs)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
     np.testing.assert_array_equal(actual, model.compile("nnapi-cpu").run(inputs))
+
+
+@pytest.mark.parametrize("bad", [-1, 9, 2**31 - 1])
+def test_a_sum_of_rows_names_the_index_outside(bad: int) -> None:
+    model = Model()
+    x, indices = model.input(F32, [9, 32]), model.input("TENSOR_INT32", [2, 3])
+    model.outputs(model.mean(model.gather(x, 0, indices), [1]))
+    model.finish()
+    assert [done.name for done in explain(model).passes] == ["sum_gathered"]
+    compilation = model.compile("nnapi-cpu")
+    rows = normal(9, 32)
+    chosen = np.int32([[0, 8, 8], [1, 1, 3]])
+    np.testing.assert_allclose(compilation.run(rows, chosen), rows[chosen].mean(1), rtol=1e-5)
+    chosen[1, 2] = bad
+    with pytest.raises(
+        nnapi_shim.NnapiError, match=f"number 5 of indices is {bad}; allowed are 0 to 8"
+    ):
+        compilation.run(rows, chosen)
 
 
 def test_all_passes_are_tested() -> None:

@@ -144,6 +144,12 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("if element_count(operand.dimensions) != 1:", "if False:"),
     ),
     "compress_weights_f16": (M("and _are_in_range(graph, matrices)", ""),),
+    "sum_gathered": (
+        M("others == [number] and ", ""),
+        M(" and schedule.is_temporary(copied)", ""),
+        M("is_along_first and ", ""),
+        M(" and is_of_slices", ""),
+    ),
     "fuse_additions": (
         M(" and len(readers.get(root, ())) == 1", ""),
         M("and is_one_by_one(step.fields)", ""),

@@ -19,6 +19,40 @@ def _product(s: Sketch, x: int, depth: int, code: int) -> int:
     return convolution(s, x, window, depth, code)
 
 
+def sum_gathered(s: Sketch) -> int:
+    """Rows that indices choose, and their sum or mean; now and then almost."""
+    shape = s.one_of((), (), (), (2,)), s.between(1, 20), s.one_of(16, 16, 32, 64, 8, 12, 80)
+    axis, size, inner = len(shape[0]), *shape[1:]
+    table = s.source(s.one_of(F32, F32, F32, F16), (*shape[0], size, inner))
+    gathered = [_rows_of(s, table, axis, size) for _ in range(s.one_of(1, 1, 2))]
+    if s.chance(0.2):
+        return s.passed_on(gathered[0])
+    for rows in gathered:
+        count, last = prod(s.dimensions(rows)[:-1]), s.dimensions(rows)[-1]
+        if s.chance(0.2) and count % 2 == 0:
+            rows = s.add(O.RESHAPE, [rows, s.numbers([count // 2, 2 * last])])
+        rank = len(s.dimensions(rows))
+        axes = s.numbers([s.one_of(rank - 2, rank - 2, rank - 2, 0, rank - 1)])
+        if s.chance(0.5):
+            total = s.add(O.MEAN, [rows, axes, s.numbers(s.one_of(0, 1))])
+        else:
+            kind = s.one_of(O.REDUCE_SUM, O.REDUCE_SUM, O.REDUCE_MAX)
+            total = s.add(kind, [rows, axes, s.boolean(s.chance(0.5))])
+    return s.passed_on(rows) if s.chance(0.2) else total
+
+
+def _rows_of(s: Sketch, table: int, axis: int, size: int) -> int:
+    """A GATHER or EMBEDDING_LOOKUP; some indices lie outside of the table."""
+    length = s.one_of(s.between(1, 9), s.between(1, 40), s.between(510, 515))
+    shape = s.one_of((length,), (s.between(1, 3), length))
+    indices = s.rng.integers(0, size, shape)
+    if s.chance(0.05):
+        indices.flat[s.between(0, length - 1)] = s.one_of(-1, size)
+    if axis == 0 and len(shape) == 1 and s.chance(0.4):
+        return s.add(O.EMBEDDING_LOOKUP, [s.numbers(indices), table])
+    return s.add(O.GATHER, [table, s.numbers(axis), s.numbers(indices)])
+
+
 def fuse_additions(s: Sketch) -> int:
     """Products and ADDs of what they give."""
     type = s.one_of(F32, F32, U8, S8)
@@ -273,4 +307,11 @@ def run_parallel(s: Sketch) -> int:
     return s.add(O.MAXIMUM, [*s.either(ends[-1], ends[0])])
 
 
-ON_STEPS = (fuse_additions, write_in_place, fuse_tiles, fuse_elementwise, run_parallel)
+ON_STEPS = (
+    sum_gathered,
+    fuse_additions,
+    write_in_place,
+    fuse_tiles,
+    fuse_elementwise,
+    run_parallel,
+)

@@ -17,7 +17,7 @@ U = np.uint64
 
 
 @helper
-def _are_inside(indices, count, size):
+def are_inside(indices, count, size):
     """Whether all indices are 0 to size - 1; a loop of its own, which becomes vectors."""
     low, high = np.int32(0), np.int32(0)
     for i in range(count):
@@ -74,7 +74,7 @@ def gather(a, tile):
         at = first % count
         run = min(end - first, count - at, BLOCK)
         fetch_block(block, a.indices + at * 4, run * 4)
-        if not _are_inside(indices, run, size):
+        if not are_inside(indices, run, size):
             return OP_FAILED
         x = a.input + first // count * size * length
         _collect(a.output + first * length, x, indices, run, length)

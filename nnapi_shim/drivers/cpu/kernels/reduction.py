@@ -11,7 +11,7 @@ from numba import types
 from nnapi_shim.drivers.cpu.codegen.byte_lanes import sum_lanes
 from nnapi_shim.drivers.cpu.codegen.byte_rows import sum_rows
 from nnapi_shim.drivers.cpu.codegen.clock import LONG, late
-from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
@@ -20,16 +20,22 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
     clamp,
     float_of,
+    i32,
     multiply_any_order_f64,
     rounded,
     truncated,
     xor32,
 )
 from nnapi_shim.drivers.cpu.codegen.reduction_loops import Reduction, reduce_lanes, reduce_rows
+from nnapi_shim.drivers.cpu.codegen.row_sums import sum_indexed_rows
+from nnapi_shim.drivers.cpu.codegen.row_sums import sum_rows as sum_float_rows
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of, sum_of
+from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_block, private_block
 from nnapi_shim.drivers.cpu.codegen.vector import BIT, BYTE, DOUBLE, FLOAT, constant, long, vector
 from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.kernels.conversion import quantized
+from nnapi_shim.drivers.cpu.kernels.lookup import OP_FAILED, are_inside
+from nnapi_shim.drivers.cpu.lowering.gathered_sum import GATHERED_SUM
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
@@ -38,7 +44,7 @@ from nnapi_shim.drivers.cpu.lowering.reduction import (
     SUM,
     SUM_BYTES,
 )
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 ZERO, ONE = np.float32(0), np.float32(1)
 
@@ -67,6 +73,31 @@ def write_quotient(y, at, total, divisor):
 _sum = Reduction("reduce_sum", SUM, "f32", sum_constants, no_sum, write_quotient)
 reduce_rows(_sum, sum_floats, add)
 reduce_lanes(_sum, exact_float, "f64", add, add_four)
+
+
+@kernel(SUM)
+def reduce_sum_vectors_f32(a, tile):
+    """Chosen where a row, of which there are not many, is a few whole vectors."""
+    length, inner, divisor, output = a.length, a.inner, a.divisor, a.output
+    for block in range(*part(a.outer * a.rows, a.tile_blocks, tile)):
+        x = a.input + block * length * inner * 4
+        sum_float_rows(x, inner * 4, length, inner, 0, output + block * inner * 4, divisor)
+    return 0
+
+
+@kernel(GATHERED_SUM)
+def gathered_sum_f32(a, tile):
+    """As reduce_sum_vectors_f32, of the rows that indices choose."""
+    size, length, inner, divisor, output = a.size, a.length, a.inner, a.divisor, a.output
+    indices = private_block()
+    for group in range(*part(a.groups, a.tile_blocks, tile)):
+        fetch_block(indices, a.indices + group * length * 4, length * 4)
+        if not are_inside(i32(indices), length, size):
+            return OP_FAILED
+        y = output + group * inner * 4
+        sum_indexed_rows(a.input, inner * 4, length, inner, indices, y, divisor)
+    return 0
+
 
 read_u8, write_b8, read_total = READ["u8"], WRITE["b8"], READ_BACK["f64"]
 

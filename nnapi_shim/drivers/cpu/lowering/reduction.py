@@ -12,7 +12,7 @@ from math import prod
 from nnapi_shim.drivers.cpu.lowering.elements import TILE, WHOLE
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.images import image_in, image_out
-from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, round_up, tile_of
+from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, round_up, tile_of, tiling
 from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
@@ -38,6 +38,9 @@ LANES = 1024
 
 ROUNDS = 8
 """Iterations over all lanes, at least, before folded lanes are combined."""
+
+FEW_LANES, FEW_ELEMENTS = 64, 1 << 18
+"""Lanes and elements of a float32 sum in registers, at most."""
 
 LANE_ROOM = 8
 """Bytes per lane: the partial result."""
@@ -273,6 +276,16 @@ def _lanes(blocks: int, elements: int, inner: int) -> int:
     return min(LANES, round_up(max(wanted, -(-blocks * inner // number)), WHOLE))
 
 
+def _has_few_vectors(view: View) -> bool:
+    """Whether sums of float32 are registers of one kernel, which does not look at the clock."""
+    return (
+        view.repeats == 1
+        and 1 < view.inner <= FEW_LANES
+        and view.inner % tiling().lanes == 0
+        and view.length * view.inner <= FEW_ELEMENTS
+    )
+
+
 def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
     """float16 is widened before and narrowed after."""
     before, source = image_in(op.input, False)
@@ -281,7 +294,11 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
     view = _view(op.input.dimensions, reduced_axes(op))
     block, fold, lanes = LANES, 1, None
     blocks, elements = view.outer * view.rows, view.repeats * view.length
-    if view.inner > 1:
+    is_in_registers = layout is SUM and _has_few_vectors(view)
+    if is_in_registers:
+        name = "sum_vectors"
+        elements *= view.inner
+    elif view.inner > 1:
         name += "_lanes"
         while 2 * fold * view.inner <= LANES and ROUNDS * 2 * fold <= view.length:
             fold *= 2
@@ -291,7 +308,7 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
         elements *= min(view.inner, block)
     tile_blocks = max(1, tile_of(TILE, blocks * elements) // elements)
     tiles = -(-blocks // tile_blocks)
-    if view.inner > 1:
+    if view.inner > 1 and not is_in_registers:
         lanes = Buffer(LANES * LANE_ROOM * tiles)
     step = Step(
         layout,

@@ -134,6 +134,12 @@ def _has_small_steps(schedule: Schedule) -> bool:
     return has_small_steps(schedule)
 
 
+def _sums_gathered_rows(schedule: Schedule) -> bool:
+    """Whether there are steps that gather rows, and sums of rows."""
+    kernels = {each.step.kernel for each in schedule.steps}
+    return kernels.issuperset(("gather", "reduce_sum_vectors_f32"))
+
+
 GRAPH_PASSES = (
     GraphPass("keep_weights_q8", _dequantizes_weights),
     GraphPass("fold_constants", _computes_constants),
@@ -151,6 +157,7 @@ GRAPH_PASSES = (
 """In the order in which they run."""
 
 SCHEDULE_PASSES = (
+    SchedulePass("sum_gathered", _sums_gathered_rows),
     SchedulePass("fuse_additions", _has(Space.MATRIX, Space.PAIRS)),
     SchedulePass("write_in_place", _has(Space.COPIES)),
     SchedulePass(

@@ -17,6 +17,12 @@ def explanation(kernel: str, frame: Frame, step: int) -> NnapiError | None:
 
         fields = _fields(frame, step, GATHER)
         return _outside("indices", fields["indices"], fields["count"], fields["size"])
+    if kernel == "gathered_sum_f32":
+        from nnapi_shim.drivers.cpu.lowering.gathered_sum import GATHERED_SUM
+
+        fields = _fields(frame, step, GATHERED_SUM)
+        count = fields["groups"] * fields["length"]
+        return _outside("indices", fields["indices"], count, fields["size"])
     if kernel.startswith(("roi_align", "roi_pool")):
         from nnapi_shim.drivers.cpu.lowering.roi import ROIS
 
