@@ -11,6 +11,7 @@ import pytest
 from nnapi_shim import Compilation, Model, Operand
 from nnapi_shim.drivers.cpu.lowering import lstm_rounds
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
+from nnapi_shim.drivers.cpu.lowering.weight_format import digit_rows
 from nnapi_shim.drivers.cpu.passes.graph import keep_weights_q8
 from nnapi_shim.tools.explain import explain
 
@@ -129,6 +130,7 @@ BUILDERS: dict[str, Callable[[], Model]] = {
     **{kind: lambda kind=kind: product(kind) for kind in KINDS},
     "two rows": lambda: product("signed", 2),
     "four rows": lambda: product("by channel", 4),
+    "most rows": lambda: product("unsigned", digit_rows((SIZE, SIZE))),
     "odd depth": lambda: product("signed", 3, 1033),
     "lstm": lstm,
     "single step": lambda: lstm(1),
@@ -164,7 +166,7 @@ def test_results_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: product("signed", tier().tiling.few_rows + 1),
+        lambda: product("signed", digit_rows((SIZE, SIZE)) + 1),
         lambda: lstm(batches=2),
         lambda: product("unsigned", zero_point=127),
         lambda: product("by channel", channel_dim=1),
@@ -176,6 +178,12 @@ def test_others_are_unpacked(build: Callable[[], Model], monkeypatch: pytest.Mon
     model = build()
     assert not messages(model)
     np.testing.assert_equal(runs(model), unpacked(model, monkeypatch))
+
+
+def test_rows_that_have_digit_products() -> None:
+    """More where there are more columns, and more weights."""
+    rows = [digit_rows(size) for size in ((10, 99), (300, 99), (1 << 11, 1 << 11))]
+    assert rows == ([4, 18, 64] if tier().tiling.group == 4 else [2, 2, 4])
 
 
 @pytest.mark.parametrize("large", [np.inf, -np.inf, np.nan, 2.0**60, -3e38])

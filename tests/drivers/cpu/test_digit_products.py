@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
+from nnapi_shim.drivers.cpu.lowering import weight_format
 from nnapi_shim.drivers.cpu.lowering.digit_products import LARGE
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import has_digit_products
@@ -22,6 +23,7 @@ F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGN
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also small models."""
     monkeypatch.setattr(keep_weights_q8, "MIN_WEIGHTS", 1)
+    monkeypatch.setattr(weight_format, "MANY_WEIGHTS", 1)
 
 
 def product(

@@ -300,7 +300,7 @@ def compress_weights_f16(s: Sketch) -> int:
 
 def keep_weights_q8(s: Sketch) -> int:
     """Products of few rows by dequantized weights; now and then almost."""
-    rows, depth = s.between(1, 5), s.one_of(1, 2, 3, s.between(4, 40), s.between(60, 140))
+    rows, depth = s.between(1, 9), s.one_of(1, 2, 3, s.between(4, 40), s.between(60, 140))
     x = s.source(F32, (rows, depth))
     if s.chance(0.3):
         units = s.between(1, 20)

@@ -8,8 +8,8 @@ integers; results are about as accurate as those of float32 sums, and differ in 
 from nnapi_shim.drivers.cpu.lowering import lower
 from nnapi_shim.drivers.cpu.lowering.half_precision import ON_ONE_ROW
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
-from nnapi_shim.drivers.cpu.lowering.tiling import tier, tiling
-from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
+from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, digit_rows
 from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.passes.graph.rows import batches
@@ -64,7 +64,7 @@ def _stored_weights(graph: MutableGraph) -> dict[int, int]:
             continue
         for position in readers:
             if position not in products:
-                products[position] = _is_product(graph, graph.operations[position])
+                products[position] = _is_product(graph, graph.operations[position], target)
         if all(products[each] and _is_weights(graph, each, target) for each in readers):
             stored[target] = source
     return stored
@@ -85,12 +85,16 @@ def _is_readable(graph: MutableGraph, source: int, target: int) -> bool:
     )
 
 
-def _is_product(graph: MutableGraph, item: Any) -> bool:
-    """Whether an operation is a product of few rows, and a run can omit none of its inputs."""
+def _is_product(graph: MutableGraph, item: Any, weights: int) -> bool:
+    """Whether an operation is a product of few rows, and a run can omit none of its inputs.
+
+    weights: one of them, if it is one.
+    """
     if not isinstance(item, Operation) or item.type not in ON_ONE_ROW:
         return False
     match = matched(item, graph.operands)
-    most = tiling().few_rows if item.type is O.FULLY_CONNECTED else 1
+    dimensions = graph.operands[weights].dimensions
+    most = digit_rows(dimensions) if item.type is O.FULLY_CONNECTED else 1
     return (
         1 <= batches(graph, item) <= most
         and graph.is_plain(*item.outputs)
