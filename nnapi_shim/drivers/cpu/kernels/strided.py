@@ -51,14 +51,20 @@ def through_lines(name, layout, constants, copy_lines):
     def body(a, tile):
         values = constants(a)
         inner, x_line, y_line = a.inner, a.inner_input, a.inner_output
-        parts = max(a.rows // a.part, 1)
-        line = tile // parts * a.tile_lines
+        # Divisions take as long as a short copy.
+        group, first, row_end = tile, 0, a.rows
+        if row_end >= 2 * a.part:
+            parts = row_end // a.part
+            group, number = tile // parts, tile % parts
+            first = number * a.part
+            row_end = row_end if number == parts - 1 else first + a.part
+        line = group * a.tile_lines
         end = min(line + a.tile_lines, a.lines)
-        first = tile % parts * a.part
-        row_end = a.rows if tile % parts == parts - 1 else first + a.part
         while line < end:
-            at = line % inner
-            x, y = offsets_of(a.axes, a.rank, line // inner)
+            at, outer = 0, line
+            if inner > 1:
+                at, outer = line % inner, line // inner
+            x, y = offsets_of(a.axes, a.rank, outer)
             x, y = x + a.input + at * x_line, y + a.output + at * y_line
             lines = min(inner - at, end - line)
             copy_lines(x, y, lines, x_line, y_line, first, row_end, values)
