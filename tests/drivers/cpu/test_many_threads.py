@@ -202,3 +202,19 @@ def test_small_quantized_operations_are_still_single(monkeypatch: Any) -> None:
     with timed_regions(regions.append, by_tile=False):
         run.checked()
     assert all(region.tiles == 1 for region in regions)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(256, 1), (1024, 8)])
+def test_short_copies_are_single(monkeypatch: Any, rows: int, most: int) -> None:
+    """A gather of 16 KB takes 1 us."""
+    monkeypatch.setenv("NNAPI_SHIM_THREADS", "16")
+    model = nnapi_shim.Model()
+    x = model.input("float32", (2000, 16))
+    model.outputs(model.gather(x, 0, np.arange(rows, dtype=np.int32)))
+    model.finish()
+    regions: list[Any] = []
+    values = images(2000, 16)
+    with timed_regions(regions.append, by_tile=False):
+        result = model.compile(devices=["nnapi-cpu"]).run(values)
+    assert (result == values[:rows]).all()
+    assert [region.tiles for region in regions] == [most]

@@ -50,7 +50,9 @@ def _gather(source: BoundOperand, indices: BoundOperand, target: BoundOperand, a
     count = element_count(indices.dimensions)
     slices = prod(dimensions[:axis]) * count
     slice_bytes = prod(dimensions[axis + 1 :]) * ELEMENT_BYTES[source.type]
-    tile_slices = max(1, tile_of(TILE_BYTES, slices * slice_bytes) // slice_bytes)
+    length = slices * slice_bytes  # what fits into one tile is copied in less than 1 us
+    tile_bytes = tile_of(TILE_BYTES, length) if length > TILE_BYTES else TILE_BYTES
+    tile_slices = max(1, tile_bytes // slice_bytes)
     return Step(
         GATHER,
         "gather",
