@@ -21,7 +21,10 @@ def work(rows, depth, columns, tile_rows, width):
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
-    [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
+    [
+        *((1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64)),
+        *((3, 7, 5), (16, 4096, 4096), (49, 4608, 512), (500, 9000, 130)),
+    ],
 )
 @pytest.mark.parametrize("is_quantized", [False, True])
 @pytest.mark.parametrize(("enough", "threads"), [(8, 1), (8, 2), (8, 3), (32, 16)])
@@ -46,6 +49,16 @@ def test_what_is_small_has_one_tile_and_what_is_large_several():
     assert small == 1
     assert 8 <= large <= 2 * MAX_TILES  # blocks and groups are rounded up
     assert 8 <= row <= MAX_TILES
+
+
+@pytest.mark.parametrize("depth", [2048, 3072, 4096])
+def test_weights_of_deep_products_are_read_once(depth):
+    """By all rows, though a panel leaves them no room in the second-level cache."""
+    for tier in ("v3", "v4"):
+        tiling = TIERS[tier].tiling
+        width = tiling.columns
+        tiles, fields = split(work(16, depth, 4096, tiling.rows, width), width, tiling, 8)
+        assert fields["block_tiles"] == 3 and tiles == fields["groups"]
 
 
 def test_more_threads_get_more_tiles():

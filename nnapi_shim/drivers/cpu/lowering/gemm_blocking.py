@@ -90,8 +90,11 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
         panel_steps = max(panel_steps, work.panel_bytes // BYTES_PER_STEP)
     vectors = -(-work.columns // tiling.lanes)
     steps = work.row_tiles * panel_steps * vectors // panel_vectors
-    room = (tiling.cache - work.panel_bytes) // max(1, work.row_bytes)
-    room = max(1, min(room, MAX_TILE_STEPS // panel_steps))
+    left = tiling.cache - work.panel_bytes
+    if left < tiling.cache // 2:
+        # Rows from a farther cache, for each panel, are less than all weights for each few rows.
+        left = 2 * tiling.cache
+    room = max(1, min(left // max(1, work.row_bytes), MAX_TILE_STEPS // panel_steps))
     target_tiles = 1
     if steps >= SERIAL:
         for_each_thread = min(threads, steps // STEPS_FOR_MANY)
