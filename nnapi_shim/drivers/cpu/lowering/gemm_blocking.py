@@ -91,8 +91,8 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
     vectors = -(-work.columns // tiling.lanes)
     steps = work.row_tiles * panel_steps * vectors // panel_vectors
     left = tiling.cache - work.panel_bytes
-    if left < tiling.cache // 2:
-        # Rows from a farther cache, for each panel, are less than all weights for each few rows.
+    if left < tiling.cache // 2 and work.row_tiles * work.row_bytes <= 2 * tiling.cache:
+        # These rows again, for each panel, are less than all weights for each few of them.
         left = 2 * tiling.cache
     room = max(1, min(left // max(1, work.row_bytes), MAX_TILE_STEPS // panel_steps))
     target_tiles = 1
