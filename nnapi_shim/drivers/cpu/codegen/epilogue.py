@@ -4,7 +4,8 @@ Rows past the last repeat it: they store the same values again. An addend of the
 added first, see lowering/fused_add.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -15,8 +16,8 @@ from nnapi_shim.drivers.cpu.codegen.fused_add import (
     added,
     added_exactly,
     number_of_block,
+    rounded_sums,
 )
-from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.partial_vectors import PartialVectors
 from nnapi_shim.drivers.cpu.codegen.requantization import (
@@ -37,7 +38,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
     Builder,
-    constant,
     long,
     vector,
 )
@@ -48,9 +48,6 @@ LINE = 64
 
 BYTE_VECTORS = 4
 """Vectors of sums that become one of bytes."""
-
-CONSTANTS, USED = 3, 10
-"""Registers of the requantization: for each vector of columns, and for all of them."""
 
 
 class _Constants(NamedTuple):
@@ -214,6 +211,12 @@ class Epilogue(PartialVectors):
         totals = self._corrected(totals)
         if HAS_ROUNDING_PRODUCTS:
             self._store_rounded(totals)
+        elif self.adds:
+            width = self.vectors * self.lanes
+            products_type = ir.ArrayType(vector(BYTE, width), self.rows)
+            products = self.builder.ptrtoint(self.builder.variable(products_type), LONG)
+            self._store_bytes(totals, products)
+            self._add_bytes(products)
         else:
             self._store_bytes(totals)
 
@@ -235,33 +238,59 @@ class Epilogue(PartialVectors):
                 for m, value in enumerate(values):
                     self._store_row(value, self._row_number(m))
 
-    def _store_bytes(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Requantize and store as many rows at a time as fill a vector of bytes; row by row if a
-        column is not valid, or a lane needs exact recomputation.
+    def _store_bytes(self, totals: Sequence[Sequence[Any]], products: Any = None) -> None:
+        """Requantize and store as many rows at a time as fill a vector of bytes; row by row those
+        in which a lane needs exact recomputation, and all if a column is not valid. Only the sums
+        of such rows go to memory.
 
-        The sums of a tile stay in registers if there are enough of them.
+        products: where int8 rows go that something is added to, one behind the other; None: the
+        rows are outputs.
         """
         builder, lanes = self.builder, self.lanes
-        spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        spilled = builder.ptrtoint(builder.variable(spilled_type), LONG)
-        by_rows = builder.variable(BIT, BIT(1))
+        spilled = self._scratch(self.rows)
+        left = builder.variable(LONG, long(0))
 
-        def spill() -> None:
-            for at, total in enumerate(total for row in totals for total in row):
-                builder.store_to(total, builder.add(spilled, long(4 * lanes * at)), 4)
+        def leave(rows: range) -> None:
+            for m in rows:
+                for j, total in enumerate(totals[m]):
+                    at = 4 * lanes * (m * self.vectors + j)
+                    builder.store_to(total, builder.add(spilled, long(at)), 4)
+            marks = long(sum(1 << m for m in rows))
+            builder.store(builder.or_(builder.load(left), marks), left)
 
-        keeps_registers = (
-            not self.adds and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
-        )
-        if not keeps_registers:
-            spill()
-        with builder.if_then(self._has_all_columns(), likely=True):
-            confidence = self._store_added(spilled) if self.adds else self._store_all(totals)
-            builder.store(needs_exact(builder, confidence), by_rows)
-        with builder.if_then(builder.load(by_rows), likely=False):
-            if keeps_registers:
-                spill()
-            self._store_by_rows(spilled)
+        with builder.if_else(self._has_all_columns(), likely=True) as (then, otherwise):
+            with then:
+                self._store_groups(totals, leave, products)
+            with otherwise:
+                leave(range(self.rows))
+
+        with self._each_marked(builder.load(left)) as m:
+            row_bytes = 4 * self.vectors * lanes
+            value = self._requantized_row(builder.add(spilled, builder.mul(m, long(row_bytes))))
+            if products is None:
+                self._store_row(value, m)
+            else:
+                builder.store_to(value, self._product_row(products, m), 1)
+
+    def _scratch(self, rows: int) -> Any:
+        """The address of memory for the sums of rows."""
+        kind = ir.ArrayType(self.sum_type, rows * self.vectors)
+        return self.builder.ptrtoint(self.builder.variable(kind), LONG)
+
+    @contextmanager
+    def _each_marked(self, marks: Any) -> Iterator[Any]:
+        """A loop over the valid rows whose bits are set, which is unlikely."""
+        builder = self.builder
+        with (
+            builder.if_then(builder.icmp_signed("!=", marks, long(0)), likely=False),
+            builder.each(self.args["rows"]) as m,
+            builder.if_then(builder.trunc(builder.lshr(marks, m), BIT)),
+        ):
+            yield m
+
+    def _product_row(self, products: Any, m: Any) -> Any:
+        """The address of a row of int8 that something is added to."""
+        return self._row(products, m, long(self.vectors * self.lanes))
 
     def _together(self) -> list[range]:
         """The rows in groups that fill a vector of bytes; the last one may have fewer."""
@@ -292,20 +321,28 @@ class Epilogue(PartialVectors):
         parts = [builder.pick(value, range(first, first + width)) for first in firsts]
         return parts, confidence
 
-    def _store_all(self, totals: Sequence[Sequence[Any]]) -> Any:
-        """Store all columns of a tile from registers; its confidence."""
-        builder, args = self.builder, self.args
-        constants, confidence, values = self._constants(), None, list[Any]()
+    def _store_groups(
+        self, totals: Sequence[Sequence[Any]], leave: Callable[[range], None], products: Any
+    ) -> None:
+        """Store all columns of a tile from registers, and leave the rows that need exact
+        recomputation.
+
+        Each group of rows has a block of its own: the compiler would begin all groups before it
+        ends one, for which there are no registers.
+        """
+        builder, constants = self.builder, self._product_constants()
+        address = self.args["output"]
         for rows in self._together():
-            some, own = self._as_bytes([totals[m] for m in rows], constants, None)
-            confidence = minimum_confidence(builder, confidence, own)
-            values += some
-        address = args["output"]
-        for m, value in enumerate(values):
-            if m:
-                address = builder.add(address, self._step_to(long(m), "output_stride"))
-            builder.store_to(value, address, 1)
-        return confidence
+            values, confidence = self._as_bytes([totals[m] for m in rows], constants, None)
+            for m, value in zip(rows, values, strict=True):
+                if products is not None:
+                    builder.store_to(value, self._product_row(products, long(m)), 1)
+                    continue
+                if m:
+                    address = builder.add(address, self._step_to(long(m), "output_stride"))
+                builder.store_to(value, address, 1)
+            with builder.if_then(needs_exact(builder, confidence), likely=False):
+                leave(rows)
 
     def _step_to(self, m: Any, stride: str) -> Any:
         """Bytes to row m from the one before it: 0 if it only repeats it."""
@@ -313,91 +350,121 @@ class Epilogue(PartialVectors):
         is_valid = builder.icmp_signed("<", m, args["rows"])
         return builder.select(is_valid, args[stride], long(0))
 
-    def _store_added(self, spilled: Any) -> Any:
-        """Add to all columns of a tile of sums in memory, and store them; its confidence. A loop
-        over rows: in straight code, the compiler begins all before it ends one, and spills what it
-        began.
+    def _requantized_row(self, address: Any) -> Any:
+        """The bytes of a row of sums in memory; recomputed exactly if a lane needs it."""
+        builder, constants = self.builder, self._product_constants()
+        [value], confidence = self._as_bytes([self._loaded(address)], constants, None)
+        result = builder.variable(value.type, value)
+        with builder.if_then(needs_exact(builder, confidence), likely=False):
+            columns, last, _ = constants
+            requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
+            builder.store(to_bytes(builder, self._loaded(address), last), result)
+        return builder.load(result)
+
+    def _add_bytes(self, products: Any) -> None:
+        """Add to rows of int8, and store the sums: as many rows at a time as fill a vector of
+        bytes; row by row those in which a lane needs exact recomputation, and all if a column is
+        not valid.
+        """
+        builder = self.builder
+        constants = self._constants()
+        left = builder.variable(LONG, long(-1))
+        with builder.if_then(self._has_all_columns(), likely=True):
+            builder.store(self._add_groups(products, constants), left)
+        with self._each_marked(builder.load(left)) as m:
+            self._add_row(products, m, constants)
+
+    def _add_groups(self, products: Any, constants: _Constants) -> Any:
+        """Add to all columns of a tile, and store them; returns the bits of the rows that need
+        exact recomputation. It is a loop over rows, whose constants stay in registers.
         """
         builder, args = self.builder, self.args
-        constants, groups = self._constants(), self._together()
-        kind = vector(BYTE, self.vectors * self.lanes)
-        sum_bytes = long(4 * self.vectors * self.lanes)
+        count = len(self._together()[0])
+        width = self.vectors * self.lanes
+        kind = vector(BYTE, width)
         first = {
             "number": long(0),
-            "sums": spilled,
+            "left": long(0),
+            "product": products,
             "addend": args["addend"],
             "output": args["output"],
         }
         slots = {name: builder.variable(LONG, value) for name, value in first.items()}
-        confidence = builder.variable(self.sum_type, constant(self.sum_type, -1))  # the highest
-
-        def add(count: int) -> None:
+        strides = {
+            "product": long(width),
+            "addend": args["addend_stride"],
+            "output": args["output_stride"],
+        }
+        groups = builder.udiv(builder.add(args["rows"], long(count - 1)), long(count))
+        # Of rows that are known here, the compiler would unroll the loop.
+        with builder.each(groups):
             at = {name: builder.load(slot) for name, slot in slots.items()}
-            rows, addends, outputs = list[Any](), list[Any](), list[Any]()
+            own, others, outputs = list[Any](), list[Any](), list[Any]()
             for _ in range(count):
-                rows.append(self._loaded(at["sums"]))
-                stored = builder.load_from(at["addend"], kind, 1)
-                addends.append(self._as_int8(stored, constants))
+                own.append(builder.load_from(at["product"], kind, 1))
+                others.append(builder.load_from(at["addend"], kind, 1))
                 outputs.append(at["output"])
                 number = builder.add(at["number"], long(1))
-                steps = {
-                    "number": long(1),
-                    "sums": sum_bytes,
-                    "addend": self._step_to(number, "addend_stride"),
-                    "output": self._step_to(number, "output_stride"),
-                }
-                at = {name: builder.add(at[name], step) for name, step in steps.items()}
-            values, own = self._as_bytes(rows, constants, addends)
-            for value, address in zip(values, outputs, strict=True):
-                builder.store_to(value, address, 1)
-            own = minimum_confidence(builder, builder.load(confidence), own)
-            builder.store(own, confidence)
+                is_valid = builder.icmp_signed("<", number, args["rows"])
+                for name, stride in strides.items():
+                    step = builder.select(is_valid, stride, long(0))
+                    at[name] = builder.add(at[name], step)
+                at["number"] = number
+            value, confidence = self._sums(builder.join(own), builder.join(others), constants)
+            for m, address in enumerate(outputs):
+                part = builder.pick(value, range(m * width, (m + 1) * width))
+                builder.store_to(part, address, 1)
+            marks = builder.shl(long((1 << count) - 1), builder.load(slots["number"]))
+            is_left = needs_exact(builder, confidence)
+            marks = builder.select(is_left, marks, long(0))
+            at["left"] = builder.or_(at["left"], marks)
             for name, slot in slots.items():
                 builder.store(at[name], slot)
+        return builder.load(slots["left"])
 
-        count, last = len(groups[0]), len(groups[-1])
-        whole_rows = long(self.rows // count * count)
-        rows = builder.select(
-            builder.icmp_signed("<", args["rows"], whole_rows), args["rows"], whole_rows
-        )
-        # Of rows that are known here, the compiler would unroll the loop.
-        with builder.each(builder.udiv(builder.add(rows, long(count - 1)), long(count))):
-            add(count)
-        if last < count:
-            add(last)
-        return builder.load(confidence)
+    def _sums(self, own: Any, stored: Any, constants: _Constants) -> tuple[Any, Any]:
+        """The bytes of the sums of int8 and an addend as it is stored, and their confidence."""
+        builder, addition = self.builder, constants.addition
+        assert addition is not None
+        others = self._as_int8(stored, constants)
+        steps, confidence = added(builder, own, others, addition, self.lanes)
+        return to_bytes(builder, steps, constants.last), confidence
 
-    def _store_by_rows(self, spilled: Any) -> None:
-        """Store the valid columns of the valid rows, from sums in memory. What needs it is
-        recomputed exactly.
+    def _add_row(self, products: Any, m: Any, constants: _Constants) -> None:
+        """Add to the valid columns of a row, and store them; exactly if a lane needs it."""
+        builder, args, addition = self.builder, self.args, constants.addition
+        assert addition is not None
+        width = self.vectors * self.lanes
+        own = builder.load_from(self._product_row(products, m), vector(BYTE, width), 1)
+        value, confidence = self._sums(own, self._partial_addends(m), constants)
+        result = builder.variable(value.type, value)
+        with builder.if_then(needs_exact(builder, confidence), likely=False):
+            scratch = self._scratch(1)
+            builder.store_to(builder.sext(own, vector(WORD, width)), scratch, 4)
+            row = self._row(args["addend"], m, args["addend_stride"])
+            block = [row, args["addition"], *addition.own, builder.trunc(constants.last.flip, BYTE)]
+            added_exactly(builder, scratch, args["columns"], self._load_partial, block, self.lanes)
+            exact = to_bytes(builder, self._loaded(scratch), constants.last)
+            builder.store(exact, result)
+        self._store_row(builder.load(result), m)
+
+    def _product_constants(self) -> _Constants:
+        """The constants of the requantization of the product, loaded from memory. Rows that
+        something is added to are int8.
         """
-        builder, args = self.builder, self.args
-        constants = self._constants()  # loaded again, to keep registers free until here
-        row_bytes = 4 * self.vectors * self.lanes
-        with builder.each(args["rows"]) as m:
-            address = builder.add(spilled, builder.mul(m, long(row_bytes)))
-            addends = [self._addends(m, constants)] if self.adds else None
-            [value], confidence = self._as_bytes([self._loaded(address)], constants, addends)
-            result = builder.variable(value.type, value)
-            with builder.if_then(needs_exact(builder, confidence), likely=False):
-                columns, last, addition = constants
-                requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
-                if addition is not None:
-                    row = self._row(args["addend"], m, args["addend_stride"])
-                    flip = builder.trunc(last.flip, BYTE)
-                    block = [row, args["addition"], *addition.own, flip]
-                    added_exactly(
-                        builder, address, args["columns"], self._load_partial, block, self.lanes
-                    )
-                builder.store(to_bytes(builder, self._loaded(address), last), result)
-            self._store_row(builder.load(result), m)
+        flip = long(0) if self.adds else self.args["output_flip"]
+        last = ByteOutput(self.args["zero_point"], self.low, self.high, flip)
+        return _Constants(self._columns(), last, None)
+
+    def _columns(self) -> ColumnConstants:
+        width = self.vectors * self.lanes
+        table = self.builder.add(self.args["panel"], long(4 * width))
+        return ColumnConstants(self.builder, table, long(width), long(0), self.vectors, self.lanes)
 
     def _constants(self) -> _Constants:
-        """The constants of the requantization, loaded from memory."""
+        """The constants of the requantization, and of the addition, loaded from memory."""
         builder, args, lanes = self.builder, self.args, self.lanes
-        width = self.vectors * lanes
-        table = builder.add(args["panel"], long(4 * width))
-        columns = ColumnConstants(builder, table, long(width), long(0), self.vectors, lanes)
+        columns = self._columns()
         addition, low, high = None, self.low, self.high
         zero_point = args["zero_point"]
         if self.adds:
@@ -421,8 +488,7 @@ class Epilogue(PartialVectors):
         builder = self.builder
         steps, confidence = requantize_row(builder, sums, constants.columns)
         if constants.addition is not None:
-            steps, sum_confidence = added(builder, steps, addends, constants.addition)
-            confidence = minimum_confidence(builder, confidence, sum_confidence)
+            return rounded_sums(builder, steps, addends, constants.addition), confidence
         return steps, confidence
 
     def _loaded(self, address: Any) -> list[Any]:
@@ -430,10 +496,6 @@ class Epilogue(PartialVectors):
         builder, size = self.builder, 4 * self.lanes
         addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
         return [builder.load_from(at, self.sum_type, 4) for at in addresses]
-
-    def _addends(self, m: Any, constants: _Constants) -> Any:
-        """The addends of a row, as int8."""
-        return self._as_int8(self._partial_addends(m), constants)
 
     def _partial_addends(self, m: Any) -> Any:
         """The addends of a row as they are stored, as far as there are columns."""

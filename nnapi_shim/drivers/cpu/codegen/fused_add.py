@@ -74,7 +74,6 @@ class AdditionConstants:
             ends = [builder.trunc(bound, HALFWORD) for bound in ends]
             self.bounds = [builder.splat(bound, 2 * lanes) for bound in ends]
             return
-        self.bounds = [builder.splat(bound, lanes) for bound in ends]
         self.own_units = splat_constant("own_units", FLOAT)
         self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
@@ -83,23 +82,17 @@ class AdditionConstants:
 
 
 def added(
-    builder: Any, rows: Sequence[Any], others: Any, constants: AdditionConstants
+    builder: Any, own: Any, others: Any, constants: AdditionConstants, lanes: int
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of the other numbers,
-    int8 in one vector; and their confidence: 0 in the lanes that need exact recomputation; None:
-    none does.
+    """The sums of int8, in one vector each, before their bounds: vectors of `lanes`; and their
+    confidence: 0 in the lanes that need exact recomputation.
     """
-    kind = rows[0].type
-    if HAS_ROUNDING_PRODUCTS:
-        return _rounded_sums(builder, rows, others, constants), None
     results: list[Any] = []
     confidence: Any = None
-    wide, lanes = builder.sext(others, vector(WORD, others.type.count)), kind.count
-    firsts = range(0, lanes * len(rows), lanes)
-    parts = [builder.pick(wide, range(first, first + lanes)) for first in firsts]
-    for steps, other in zip(rows, parts, strict=True):
-        own = builder.clamp_integers(steps, *constants.bounds)
-        x, y = (builder.sitofp(value, vector(FLOAT, lanes)) for value in (own, other))
+    wide = [builder.sext(values, vector(WORD, values.type.count)) for values in (own, others)]
+    for first in range(0, own.type.count, lanes):
+        parts = [builder.pick(values, range(first, first + lanes)) for values in wide]
+        x, y = (builder.sitofp(value, vector(FLOAT, lanes)) for value in parts)
         units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
         units = ISA.multiply_add(builder, x, constants.own_units, units)
         fine = ISA.rounded(builder, units)
@@ -109,7 +102,7 @@ def added(
     return results, confidence
 
 
-def _rounded_sums(
+def rounded_sums(
     builder: Any, rows: Sequence[Any], others: Any, constants: AdditionConstants
 ) -> list[Any]:
     """Vectors of sums without their zero point, with the instructions of the roundings.

@@ -2,16 +2,17 @@
 
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
-The row that tap t reads for output m starts at base + table[t][m]; a negative entry is the
-row `zero`, the padding of an image. A panel is its head (bias, then the table of quantized kernels,
-see requantization.py) and `taps * depth` rows of one word per column. Rows past the last repeat it:
-they compute and store the same values again. Every output is summed in the order of t and k, on
-`chains` interleaved partial sums. Where there are many words, floating-point sums of about BLOCK of
-them are added up apart from each other, so that the error does not grow with the number of all
-words but with its root.
+The row that tap t reads for output m starts at base + table[t][m]; a negative entry is the row
+`zero`, the padding of an image. A tap whose entries are all below -1 is skipped. A panel is its
+head (bias, then the table of quantized kernels, see requantization.py) and `taps * depth` rows of
+one word per column. Rows past the last repeat it: they compute and store the same values again.
+Every output is summed in the order of t and k, on `chains` interleaved partial sums. Where there
+are many words, floating-point sums of about BLOCK of them are added up apart from each other, so
+that the error does not grow with the number of all words but with its root.
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -20,6 +21,7 @@ from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.products import Products
 from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, WORD, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
+from nnapi_shim.drivers.cpu.lowering.gemm import OUTSIDE
 
 ARGUMENTS = (
     "table taps depth base zero panel output output_stride rows columns correction flip zero_point "
@@ -148,15 +150,16 @@ class MicroKernel(Products):
         head = width * self.scheme.head
         first_word = builder.add(args["panel"], long(head))
         weights = builder.variable(LONG, first_word)
+        tap_bytes = builder.mul(args["depth"], long(row_bytes))
         with builder.each(args["taps"]) as tap:
-            rows = self._rows(tap)
-            if self.tiling.words > 1 and not self.in_blocks:
-                self._row_vectors(rows, weights, row_bytes)
-            else:
-                at = builder.load(weights)
-                self._tap(tap, rows, at, first_word, row_bytes)
-                size = builder.mul(args["depth"], long(row_bytes))
-                builder.store(builder.add(at, size), weights)
+            rows, is_skipped = self._rows(tap)
+            at = builder.load(weights)
+            with builder.if_then(builder.not_(is_skipped), likely=True):
+                if self.tiling.words > 1 and not self.in_blocks:
+                    self._row_vectors(rows, weights, row_bytes)
+                else:
+                    self._tap(tap, rows, at, first_word, row_bytes)
+            builder.store(builder.add(at, tap_bytes), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
         self.store(totals)
 
@@ -171,17 +174,18 @@ class MicroKernel(Products):
         if self.scheme.has_terms:
             self._further_terms(tap, rows, first_word, row_bytes)
 
-    def _rows(self, tap: Any) -> list[Any]:
-        """Addresses of the input rows of a tap."""
+    def _rows(self, tap: Any) -> tuple[list[Any], Any]:
+        """Addresses of the input rows of a tap, and whether it is skipped."""
         builder, args = self.builder, self.args
         entries = builder.add(args["table"], builder.mul(tap, long(8 * self.rows)))
-        rows = []
+        rows, offsets = [], []
         for m in range(self.rows):
             offset = builder.load_from(builder.add(entries, long(8 * m)), LONG, 8)
+            offsets.append(offset)
             outside = builder.icmp_signed("<", offset, long(0))
             inside = builder.add(args["base"], offset)
             rows.append(builder.select(outside, args["zero"], inside))
-        return rows
+        return rows, builder.icmp_signed("<", reduce(builder.and_, offsets), long(OUTSIDE))
 
     def _blocks(self, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
         """All words of a tap, BLOCK at a time; the totals take the sums after BLOCK words."""

@@ -429,9 +429,9 @@ if ISA.tier.tiling.signed_dots:
 
 @kernel(OFFSETS)
 def row_offsets(a, tile):
-    """output: int64[tiles, filter_height * filter_width, tile_rows], see microkernel.py.
+    """output: int64[tiles, filter_height * filter_width, tile_rows], see gemm_microkernel.py.
 
-    Byte offset of the pixel that each tap reads, in one image; -1 outside of it.
+    Byte offset of the pixel that each tap reads, in one image; `outside` outside of it.
     """
     offsets, tile_rows = i64(a.output), a.tile_rows
     taps, count = a.filter_height * a.filter_width, a.out_height * a.out_width
@@ -444,5 +444,5 @@ def row_offsets(a, tile):
                     iw = w * a.stride_width - a.pad_left + fw * a.dilation_width
                     inside = 0 <= ih < a.in_height and 0 <= iw < a.in_width
                     at = first * taps + (fh * a.filter_width + fw) * tile_rows + m
-                    offsets[at] = (ih * a.in_width + iw) * a.pixel_bytes if inside else -1
+                    offsets[at] = (ih * a.in_width + iw) * a.pixel_bytes if inside else a.outside
     return 0

@@ -82,6 +82,7 @@ OFFSETS = record(
     pad_top=INT64,
     pad_left=INT64,
     pixel_bytes=INT64,
+    outside=INT64,
 )
 
 ADDING = (
@@ -94,6 +95,12 @@ SUFFIXES = {FLOAT32: "", FLOAT16: "_half"}
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """Cost of the epilogue of a vector of sums, in vector multiplications."""
+
+
+OUTSIDE, SKIPPED = -1, -2
+"""The offsets of taps outside of the image. Where all rows of a tile have SKIPPED, the micro-kernel
+does not multiply; otherwise it reads the row `zero` for both.
+"""
 
 
 class Rows(NamedTuple):

@@ -146,6 +146,12 @@ class Input(NamedTuple):
     terms: Terms | None = None
     shifted: Shifted | None = None
 
+    @property
+    def adds_nothing_outside(self) -> bool:
+        """Whether the products of `outside` are 0."""
+        is_complemented = self.shifted is not None and self.shifted.forms == 2
+        return self.zero == 0 and not is_complemented
+
 
 class Filter(NamedTuple):
     """A filter [columns, taps, depth] and its bias [columns]: operands, parts of them or Buffers.

@@ -1,7 +1,7 @@
 """The input rows of a convolution's windows: a table of offsets for the matrix product."""
 
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
-from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
+from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, OUTSIDE, SKIPPED, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
@@ -88,6 +88,7 @@ def view_rows(
         output=table,
         tile_rows=tile_rows,
         pixel_bytes=pixel_bytes,
+        outside=SKIPPED if input.adds_nothing_outside else OUTSIDE,
         **view._asdict(),
     )
     rows = Rows(
