@@ -232,6 +232,17 @@ def test_fully_connected(
     assert (plans[0] is None) == (batch == 1)
 
 
+@pytest.mark.parametrize("zero", [0, 7])
+def test_padding(zero: int, only_words: int, plans: list[Shifted | None]) -> None:
+    """All pixels of the first and the last tiles have taps outside of the image."""
+    rng = np.random.default_rng(zero)
+    image = 1, 5, 24, 24
+    weights, options = trained(rng, (20, 3, 3, 24)), {"padding": "SAME", "stride": 2}
+    model = convolved(weights, image, U8, zero, QC8, **options)
+    assert_equal(model, image, U8, rng, "")
+    assert [plan.forms for plan in plans if plan] == [only_words]
+
+
 @pytest.mark.parametrize("width", [9, 7])
 @pytest.mark.parametrize("columns", [64, 43])
 def test_with_an_addition(
