@@ -56,7 +56,6 @@ class AdditionConstants:
         self.own = low, high
         self.limits = [number_of_block(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.zero_point = number_of_block(builder, addition, "zero_point", WORD)
-        ends = [builder.sub(bound, product_zero) for bound in self.own]
         if HAS_ROUNDING_PRODUCTS:
             self.multipliers = [
                 [splat_constant(name + part, WORD) for part in ("mantissa", "exponent")]
@@ -71,7 +70,7 @@ class AdditionConstants:
                 builder.splat(builder.trunc(number, HALFWORD), 2 * lanes)
                 for number in (*short, builder.sub(is_coarse, WORD(1)))
             )
-            ends = [builder.trunc(bound, HALFWORD) for bound in ends]
+            ends = [builder.trunc(builder.sub(bound, product_zero), HALFWORD) for bound in self.own]
             self.bounds = [builder.splat(bound, 2 * lanes) for bound in ends]
             return
         self.own_units = splat_constant("own_units", FLOAT)

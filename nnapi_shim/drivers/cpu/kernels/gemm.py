@@ -93,7 +93,7 @@ gemm("gemm_q8", _quantized, BYTE_TILING.rows, BYTE_TILING)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm("gemm_few_f32", _float32, TILING.few_rows)
 gemm("gemm_few_q8", _quantized, BYTE_TILING.few_rows, BYTE_TILING)
-# Where they divide the rows, as in images of 7x7.
+# Where these tiles leave the fewest rows empty, as in images of 7x7.
 for _name, _arithmetic, _tiling in (
     ("gemm_odd_f32", _float32, TILING),
     ("gemm_odd_q8", _quantized, BYTE_TILING),

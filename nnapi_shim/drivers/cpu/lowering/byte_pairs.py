@@ -24,7 +24,7 @@ from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, Packed, Terms
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tier
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.types import byte_size
@@ -68,14 +68,12 @@ takes an eighth less.
 """
 
 
-def further_terms(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Terms | None:
+def further_terms(filter: BoundOperand, tiling: Tiling) -> Terms | None:
     """The further terms of a filter [columns, ..., depth]; None if it is not to be multiplied in
     pairs of bytes.
     """
     value = filter.value
-    if not tier().byte_pairs or type(value) is not ConstantBytes:
-        return None
-    if tile_rows not in (tiling.rows, tiling.odd_rows) or not byte_size(filter):
+    if type(value) is not ConstantBytes or not byte_size(filter):
         return None
     columns, depth = filter.dimensions[0], filter.dimensions[-1]
     taps = byte_size(filter) // (columns * depth)

@@ -176,13 +176,13 @@ def in_bytes(
     """How a constant filter [columns, ..., depth] is multiplied as bytes without dot products:
     by words (shifted_words.py), or else in pairs (byte_pairs.py); two None for neither.
     """
-    if not tier().byte_pairs:
+    if not tier().byte_pairs or tile_rows not in (tiling.rows, tiling.odd_rows):
         return None, None
     from nnapi_shim.drivers.cpu.lowering.byte_pairs import further_terms
     from nnapi_shim.drivers.cpu.lowering.shifted_words import shifted_words
 
-    shifted = shifted_words(filter, tile_rows, tiling)
-    return further_terms(filter, tile_rows, tiling) if shifted is None else None, shifted
+    shifted = shifted_words(filter, tiling)
+    return further_terms(filter, tiling) if shifted is None else None, shifted
 
 
 def multiplied(

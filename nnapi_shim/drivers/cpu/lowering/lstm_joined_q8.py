@@ -20,37 +20,43 @@ PACK_GATES = record(
     **dict.fromkeys(OF_GATES, ADDRESS), output=ADDRESS, units=INT64, depth=INT64, room=INT64
 )
 """Weights of each gate: int8[units, depth]; output: the packed columns."""
+CELL = {
+    "input": ADDRESS,
+    "prev_output": ADDRESS,
+    "prev_cell_state": ADDRESS,
+    "logistic": ADDRESS,
+    "tanh": ADDRESS,
+    "output": ADDRESS,
+    "cell_state_out": ADDRESS,
+    "scratch": ADDRESS,
+    "input_size": INT64,
+    "outputs": INT64,
+}
+"""Of every quantized cell. logistic, tanh: tables for numbers with 3 integer bits."""
+OF_BYTES = {
+    "gates": ADDRESS,
+    "state_tanh": ADDRESS,
+    "output_state_out": ADDRESS,
+    "units": INT64,
+    "input_zero": INT64,
+    "output_zero": INT64,
+    "product_shift": INT64,
+    "cell_low": INT64,
+    "cell_high": INT64,
+    "hidden_mantissa": INT64,
+    "hidden_exponent": INT64,
+    "hidden_zero": INT64,
+}
+"""Of those of QUANTIZED_LSTM: see lstm_quantized.CELL_8."""
 JOINED = record(
-    input=ADDRESS,
-    prev_output=ADDRESS,
-    prev_cell_state=ADDRESS,
-    logistic=ADDRESS,
-    tanh=ADDRESS,
-    state_tanh=ADDRESS,
-    output=ADDRESS,
-    output_state_out=ADDRESS,
-    cell_state_out=ADDRESS,
-    scratch=ADDRESS,
+    **CELL,
+    **OF_BYTES,
     scratch_bytes=INT64,
     input_weights=ADDRESS,
     recurrent_weights=ADDRESS,
-    gates=ADDRESS,
-    input_size=INT64,
-    outputs=INT64,
-    units=INT64,
     room=INT64,
-    input_zero=INT64,
-    output_zero=INT64,
-    product_shift=INT64,
-    cell_low=INT64,
-    cell_high=INT64,
-    hidden_mantissa=INT64,
-    hidden_exponent=INT64,
-    hidden_zero=INT64,
 )
-"""The fields of lstm_quantized.CELL_8; input_weights, recurrent_weights: packed. A tile is a batch,
-with scratch_bytes of scratch memory.
-"""
+"""input_weights, recurrent_weights: packed. A tile is a batch with scratch_bytes of scratch."""
 
 MOST_PRODUCTS = 1 << 20
 """Products of a batch, at most, as the kernel does not look at the clock."""

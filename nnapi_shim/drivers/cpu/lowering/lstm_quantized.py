@@ -3,7 +3,7 @@
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
-from nnapi_shim.drivers.cpu.lowering.lstm_joined_q8 import can_join, joined
+from nnapi_shim.drivers.cpu.lowering.lstm_joined_q8 import CELL, OF_BYTES, can_join, joined
 from nnapi_shim.drivers.cpu.lowering.tiling import round_up
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
@@ -23,20 +23,6 @@ def _of_gates(*kinds: str) -> dict[str, str]:
 PADDING = 32
 """Activations are followed by zeros up to a multiple of so many: whole vectors on all tiers."""
 
-CELL = {
-    "input": ADDRESS,
-    "prev_output": ADDRESS,
-    "prev_cell_state": ADDRESS,
-    "logistic": ADDRESS,
-    "tanh": ADDRESS,
-    "output": ADDRESS,
-    "cell_state_out": ADDRESS,
-    "scratch": ADDRESS,
-    "input_size": INT64,
-    "outputs": INT64,
-}
-"""logistic, tanh: tables for numbers with 3 integer bits."""
-
 CELL_16 = record(
     **CELL,
     **_of_gates("input_to", "recurrent_to", "bias"),
@@ -47,20 +33,9 @@ CELL_16 = record(
 CELL_8 = record(
     **CELL,
     **_of_gates("input_to", "recurrent_to", "cell_to", "gain", "bias"),
-    gates=ADDRESS,
+    **OF_BYTES,
     projection=ADDRESS,
     projection_bias=ADDRESS,
-    state_tanh=ADDRESS,
-    output_state_out=ADDRESS,
-    units=INT64,
-    input_zero=INT64,
-    output_zero=INT64,
-    product_shift=INT64,
-    cell_low=INT64,
-    cell_high=INT64,
-    hidden_mantissa=INT64,
-    hidden_exponent=INT64,
-    hidden_zero=INT64,
     projection_mantissa=INT64,
     projection_exponent=INT64,
     low=INT64,

@@ -45,7 +45,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     Shifted,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import float64s, signed_zero
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up, tier
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.types import byte_size
@@ -98,12 +98,10 @@ COPIED_PER_WORD = 12
 """Bytes of the input that are copied to their second form in the time of a vector of words."""
 
 
-def shifted_words(filter: BoundOperand, tile_rows: int, tiling: Tiling) -> Shifted | None:
+def shifted_words(filter: BoundOperand, tiling: Tiling) -> Shifted | None:
     """The words of a filter [columns, ..., depth]; None if it is not to be multiplied by them."""
     value = filter.value
-    if not tier().byte_pairs or type(value) is not ConstantBytes:
-        return None
-    if tile_rows not in (tiling.rows, tiling.odd_rows) or not byte_size(filter):
+    if type(value) is not ConstantBytes or not byte_size(filter):
         return None
     columns, depth = filter.dimensions[0], filter.dimensions[-1]
     flip, zero = signed_zero(filter)
