@@ -18,6 +18,7 @@ from nnapi_shim.drivers.reference import fixed_point as reference
 from nnapi_shim.drivers.reference import fixed_point as reference_fixed_point
 from nnapi_shim.drivers.reference import lstm_quantized
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.operations.lstm_cell import GATES
 from nnapi_shim.operations.rnn import TANH
 from tests.drivers.cpu.test_numeric import vectorised
 from tests.operations.cases import TOLERANCE, USES, example
@@ -128,6 +129,17 @@ def test_joined_integers_are_those_of_others(use, sized, joined, monkeypatch):
             results.append([output.tolist() for output in outputs])
         assert results[0] == results[1]
     assert 5 <= len(joined) < 60
+
+
+def test_weights_behind_an_odd_number_are_zero():
+    """They are multiplied by what is behind the numbers, which is anything."""
+    units, depth, room = 8, 3, lstm_joined_q8.ROOM
+    weights = np.arange(1, 1 + units * depth, dtype=np.int8)
+    packed = np.full(len(GATES) * room * (depth + 1), 99, np.int8)
+    values = [weights.ctypes.data] * len(GATES) + [packed.ctypes.data, units, depth, room]
+    record, _keep = address.address_of(lstm_joined_q8.PACK_GATES.pack(*values))
+    library.current().function("pack_gates")(record, 0)
+    assert np.count_nonzero(packed) == len(GATES) * weights.size
 
 
 @pytest.mark.parametrize("use", [use for use in SEQUENCES if use.variant == "f32"], ids=str)
