@@ -11,7 +11,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
 from _imp import _fix_co_filename  # type: ignore[attr-defined]
-from posix import O_CLOEXEC, O_RDONLY, close, fstat, pread, stat
+from posix import O_CLOEXEC, O_RDONLY, close, fstat, pread, stat, stat_result
 from posix import open as open_file
 
 from nnapi_shim.hints import Any, Sequence
@@ -27,11 +27,15 @@ _CACHE, _, _SUFFIX = (cache_from_source("*.py") if _BESIDE else "").partition("*
 
 
 class SourceLoader(SourceFileLoader):
-    """A SourceFileLoader that reads current bytecode itself."""
+    """A SourceFileLoader that reads current bytecode itself.
 
-    def __init__(self, name: str, path: str, cached: str) -> None:
+    source: the status of the source file, which counts for the first load.
+    """
+
+    def __init__(self, name: str, path: str, cached: str, source: stat_result) -> None:
         super().__init__(name, path)
         self.cached = cached
+        self._source: stat_result | None = source
 
     def get_code(self, fullname: str) -> Any:
         """The code object of the module."""
@@ -42,8 +46,10 @@ class SourceLoader(SourceFileLoader):
         """The code in the file of bytecode; None unless it is of this Python and of the source, by
         its time and size.
         """
+        source, self._source = self._source, None
         try:
-            source = stat(self.path)
+            if source is None:
+                source = stat(self.path)
             file = open_file(self.cached, O_RDONLY | O_CLOEXEC)
         except OSError:
             return None
@@ -88,11 +94,11 @@ def find(
     for folder, file, folders in ((path[0], stem, None), (package, "__init__", [package])):
         source = f"{folder}/{file}.py"
         try:
-            stat(source)
+            status = stat(source)
         except OSError:
             continue
         cached = f"{folder}/{_CACHE}{file}{_SUFFIX}"
-        spec = ModuleSpec(name, loader(name, source, cached), origin=source)
+        spec = ModuleSpec(name, loader(name, source, cached, status), origin=source)
         spec.submodule_search_locations = folders
         spec.cached = cached
         spec.has_location = True

@@ -82,10 +82,12 @@ def check_inputs(op: BoundOperation) -> None:
     given: list[tuple[str, BoundOperand]] = []
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
+        operands: Sequence[object] = (value,)
         if value is None or name == repeated:
             check_omitted(op, name)
-        for operand in value if name == repeated else (value,):
-            if not isinstance(operand, BoundOperand):
+            operands = value or ()
+        for operand in operands:
+            if type(operand) is not BoundOperand:
                 continue
             if 0 in operand.dimensions and not operation.allow_zero_sized:
                 raise operation.refused_input(

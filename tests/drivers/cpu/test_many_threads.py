@@ -8,7 +8,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.lowering import depthwise_tiles
-from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, divided
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, divided, fastest
 from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, MAX_TILES, tile_of
 from nnapi_shim.drivers.cpu.run.tile_timing import timed_regions
 from nnapi_shim.hal.enums import OperationType
@@ -54,6 +54,26 @@ def test_images_of_few_rows_have_tiles_for_many_threads(monkeypatch: Any, size: 
     assert divided(lines)[1].count(rows) >= min(16, rows * channels // 16)
 
 
+def test_the_fastest_choice_is_found_without_looking_at_all(monkeypatch: Any) -> None:
+    random = np.random.default_rng(8)
+    places = {"first": 0, "other": 0, "first of many threads": 0}
+    for _ in range(2000):
+        number = int(random.choice([1, 2, 3, 16]))
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", str(number))
+        lines = random_lines(random)
+        slower = [1.0, *sorted(1 + 0.2 * random.random(int(random.integers(0, 4))))]
+        choices = [
+            lines._replace(units=int(random.integers(1, 80)), slower=float(each)) for each in slower
+        ]
+        times = [divided(each)[0] for each in choices]
+        at, tiles = fastest(choices)
+        assert at == times.index(min(times))
+        assert tiles == divided(choices[at])[1]
+        of_many = "first of many threads" if number > FEW_THREADS else "first"
+        places["other" if at else of_many] += 1
+    assert min(places.values()) > 100, places
+
+
 def random_shape(random: Any) -> Shape:
     """Of several slabs: of whole vectors, and with a rest."""
     size = int(random.choice([3, 3, 5]))
@@ -73,13 +93,17 @@ def test_slabs_change_no_bit(monkeypatch: Any, variant: str) -> None:
     monkeypatch.setattr(depthwise_tiles, "TILE_PRODUCTS", 1)
     counts = []
 
-    def counted(lines: Lines) -> Any:
-        result = divided(lines)
-        counts.append(result[1].slabs > 1)
-        return result
+    def counted(function: Any) -> Any:
+        def called(lines: Any) -> Any:
+            result = function(lines)
+            counts.append(result[1].slabs > 1)
+            return result
 
-    for user in ("depthwise", "depthwise_interleaved"):
-        monkeypatch.setattr(f"nnapi_shim.drivers.cpu.lowering.{user}.divided", counted)
+        return called
+
+    lowering = "nnapi_shim.drivers.cpu.lowering"
+    monkeypatch.setattr(f"{lowering}.depthwise.divided", counted(divided))
+    monkeypatch.setattr(f"{lowering}.depthwise_interleaved.fastest", counted(fastest))
     random = np.random.default_rng(len(variant))
     for _ in range(40):
         shape = random_shape(random)

@@ -6,7 +6,7 @@ import pytest
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.compile import layout
 from nnapi_shim.drivers.cpu.passes.schedule import run_parallel
-from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import MAX_GROUP, MAX_GROWTH
+from nnapi_shim.drivers.cpu.passes.schedule.parallel_groups import MAX_GROUP, MAX_GROWTH
 from nnapi_shim.drivers.cpu.program.program import BESIDE
 from nnapi_shim.tools.explain import explain
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from nnapi_shim.drivers.cpu.passes import SCHEDULE_PASSES
 
 PASSES = "nnapi_shim.drivers.cpu.passes"
-OF_SCHEDULES = {"chains", *(each.name for each in SCHEDULE_PASSES)}
+OF_SCHEDULES = {"chains", "parallel_groups", *(each.name for each in SCHEDULE_PASSES)}
 
 
 def module_of(name: str) -> str:
@@ -151,13 +151,14 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(" and is_of_slices", ""),
     ),
     "fuse_additions": (
-        M(" and len(readers.get(root, ())) == 1", ""),
-        M("and is_one_by_one(step.fields)", ""),
+        M(" and len(readers[root]) == 1", ""),
+        M("> 1 and is_one_by_one(step.fields)", "> 1"),
+        M("in FLOATS and is_one_by_one(step.fields)", "in FLOATS"),
         M("schedule.is_temporary(root) and ", ""),
         M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
-        M("side, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
+        M("side, FLIPS[addition.kernel]", "1 - side, FLIPS[addition.kernel]"),
     ),
     "write_in_place": (
         M("return root if schedule.is_temporary(root) else None", "return root"),
@@ -183,9 +184,9 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M('(fields["inner"], fields["repeats"]) != (1, 1)', "False"),
     ),
     "run_parallel": (
-        M("behind = max(behind, written.get(root, -1))", "pass"),
-        M("(self.writes if root.address is None else constants).add(root)", "constants.add(root)"),
-        M("(self.writes if name in writes else read).add(root)", "read.add(root)"),
+        M("behind = max(behind, written.get(root, -1))", "pass", "parallel_groups"),
+        M("if root.address is None:", "if False:", "parallel_groups"),
+        M("if name in writes:", "if False:", "parallel_groups"),
     ),
 }
 

@@ -1,6 +1,5 @@
 """The operands of a graph, with dimensions, values and memory of one run; those of an operation."""
 
-from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
 from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
@@ -32,15 +31,6 @@ class Contents(NamedTuple):
     type: OperandType
     data: bytes
     extension_data: bytes
-
-    def decoded(self) -> Any:
-        """A number, or a tuple of numbers."""
-        value = decoded(self.type, self.data)
-        if self.extension_data:
-            from nnapi_shim.drivers.cpu.lowering.bounds import marked
-
-            return marked(value, self.extension_data)
-        return value
 
 
 _TABLES = (
@@ -182,7 +172,7 @@ class OperandTable:
         owner = self.aliases.get(index, index)
         where = self.constant_addresses.get(owner)
         if where is not None:
-            return address.read(where, byte_size(self.declared[owner]))
+            return self._constants.read(where, byte_size(self.declared[owner]))
         if owner not in self.values:
             raise NeedsValue(owner)
         return self.values[owner]
@@ -197,6 +187,25 @@ class OperandTable:
                 self._contents[index] = contents
         return contents
 
+    def given(self, index: int) -> Any:
+        """The contents of an input as a number or a tuple of numbers; None if it is omitted. Raises
+        NeedsValue.
+        """
+        owner = self.aliases.get(index, index)
+        if owner in self._absent:
+            return None
+        operand, where = self.declared[index], self.constant_addresses.get(owner)
+        if where is None:
+            data = self.value(index)
+        else:
+            data = self._constants.read(where, byte_size(self.declared[owner]))
+        value = decoded(operand.type, data)
+        if operand.extension_data:
+            from nnapi_shim.drivers.cpu.lowering.bounds import marked
+
+            return marked(value, operand.extension_data)
+        return value
+
 
 class Use:
     """An operation with the operands and values that lowering reads.
@@ -209,7 +218,7 @@ class Use:
 
     def __init__(self, item: Operation, match: Match, operands: OperandTable) -> None:
         self._item, self._match = item, match
-        bound, is_omitted, contents = operands.bound, operands.is_omitted, operands.contents
+        bound, is_omitted, given = operands.bound, operands.is_omitted, operands.given
         values, has_sources = match.value_positions, match.operation.values
         inputs: list[Any] = []
         sources: dict[int, BoundOperand] = {}
@@ -217,7 +226,7 @@ class Use:
         positions: list[int] = []
         for at, index in enumerate(item.inputs):
             if at in values:
-                inputs.append(None if is_omitted(index) else contents(index))
+                inputs.append(given(index))
                 if has_sources:
                     sources[at] = source = bound(index)
                     tensors.append(source)
@@ -236,10 +245,8 @@ class Use:
 
     def operation(self, base: int) -> BoundOperation:
         """The operation with its operands by name. base: as in `operations.bound_operation`."""
-        item, match = self._item, self._match
-        inputs = [*self._inputs]
-        for at in match.value_positions:
-            if inputs[at] is not None:
-                inputs[at] = inputs[at].decoded()
-        indexes = tuple([index - base for index in (*item.inputs, *item.outputs)])
-        return match.operation.bind(match, inputs, self.outputs, self._sources.__getitem__, indexes)
+        match, indexes = self._match, self._item.inputs + self._item.outputs
+        if base:
+            indexes = tuple([index - base for index in indexes])
+        source = self._sources.__getitem__
+        return match.operation.bind(match, self._inputs, self.outputs, source, indexes)

@@ -51,6 +51,8 @@ class Packing:
         """Owners of the `bytes` that steps read."""
         self._read: dict[int, int] = {}
         """Address -> length, of constants in files whose pages are still to be dropped."""
+        self._read_bytes = 0
+        """The lengths together."""
 
     def postpone(self, step: Step, address_of: AddressOf, origin: Where) -> bool:
         """Take over a `once` step if all its inputs are constant; returns whether they are.
@@ -104,11 +106,12 @@ class Packing:
             if where is not None:
                 length = byte_size(value)
                 if self._constants.releasable(where, length):
+                    self._read_bytes += length - self._read.get(where, 0)
                     self._read[where] = length
 
     def _drop_pages(self, least: int) -> None:
         """Add steps that drop pages of constants in files, if at least so many bytes were read."""
-        if sum(self._read.values()) < max(least, 1):
+        if self._read_bytes < least:
             return
         if not _releaser:
             _releaser.append(c_function("nnapi_shim_getPageReleaser", "uint64_t(*)(void)")())
@@ -116,6 +119,7 @@ class Packing:
             self.steps.append((_releaser[0], pack("<2q", where, length), 1))
             self._origins.append(self._origins[-1])
         self._read.clear()
+        self._read_bytes = 0
 
     def begin(self, library: KernelLibrary, deadline_ns: int) -> None:
         """Start the steps on another thread, if the run has threads and the results are at least

@@ -6,10 +6,9 @@ several `joined` pixels. The last block, slab and segment start earlier instead 
 and store some values twice.
 """
 
-from operator import itemgetter
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, Tiles, divided
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, fastest
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
@@ -134,12 +133,14 @@ def lower_interleaved(
     rows = window.batch * window.vertical.output
     rows_together = _rows_together(conv, words * tiling.group)
 
-    def last_thread(choice: Cut) -> tuple[float, Tiles, Blocks]:
-        cost, cut = choice
-        units, slower = -(-channels // cut.slab), cost / choices[0][0]
-        return *divided(Lines(rows, row_products, units, rows_together, slower=slower)), cut
-
-    _, tiles, cut = min(map(last_thread, choices), key=itemgetter(0))
+    least, _ = choices[0]
+    chosen, tiles = fastest(
+        [
+            Lines(rows, row_products, -(-channels // each.slab), rows_together, slower=cost / least)
+            for cost, each in choices
+        ]
+    )
+    _, cut = choices[chosen]
     offsets = _tap_offsets(conv, cut, words) * parts
     columns, vector_offsets = _vector_offsets(conv, channels, cut, tiling)
     step = conv.stride_height

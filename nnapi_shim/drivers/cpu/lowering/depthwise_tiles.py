@@ -7,7 +7,7 @@ of each pixel, which lie apart.
 
 from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, MAX_TILES, last_ends
 from nnapi_shim.drivers.cpu.program import threads
-from nnapi_shim.hints import NamedTuple
+from nnapi_shim.hints import NamedTuple, Sequence
 
 PRODUCTS_PER_TILE = 1 << 16
 """Multiplications of a tile, at least: about 2 us."""
@@ -63,10 +63,10 @@ class Tiles(NamedTuple):
 def divided(lines: Lines) -> tuple[float, Tiles]:
     """(time of the thread that ends last, in products; the tiles with the least of it)."""
     number = threads.count()
-    whole = Tiles(_tile_rows(lines), 1, lines.units)
+    tile_rows = _tile_rows(lines, number)
+    whole = Tiles(tile_rows, 1, lines.units)
     best = _span(lines, whole, number), whole
-    is_long = lines.rows * lines.products >= PRODUCTS_PER_TILE
-    if not is_long or number <= min(FEW_THREADS, whole.count(lines.rows)):
+    if _rows_are_enough(lines, tile_rows, number):
         return best
     seen = 0
     for slabs in range(2, min(lines.units, ROUNDS * number) + 1):
@@ -83,6 +83,25 @@ def divided(lines: Lines) -> tuple[float, Tiles]:
     return best
 
 
+def fastest(choices: Sequence[Lines]) -> tuple[int, Tiles]:
+    """(number of the choice whose last thread ends first, its tiles). The choices compute the same
+    lines, the first of them in the least time on one thread.
+    """
+    first, number = choices[0], threads.count()
+    tile_rows = _tile_rows(first, number)
+    if _rows_are_enough(first, tile_rows, number):  # of all choices
+        return 0, Tiles(tile_rows, 1, first.units)
+    times = [divided(lines) for lines in choices]
+    best = min(range(len(times)), key=lambda at: times[at][0])
+    return best, times[best][1]
+
+
+def _rows_are_enough(lines: Lines, tile_rows: int, number: int) -> bool:
+    """Whether rows alone are divided."""
+    is_long = lines.rows * lines.products >= PRODUCTS_PER_TILE
+    return not is_long or number <= min(FEW_THREADS, -(-lines.rows // tile_rows))
+
+
 def _products(lines: Lines, tiles: Tiles) -> float:
     """What a tile costs."""
     starts = -(-tiles.rows // lines.together)
@@ -95,16 +114,16 @@ def _span(lines: Lines, tiles: Tiles, number: int) -> float:
     return last_ends(tiles.count(lines.rows), number, _products(lines, tiles) + TILE_PRODUCTS)
 
 
-def _tile_rows(lines: Lines) -> int:
+def _tile_rows(lines: Lines, number: int) -> int:
     """Output rows of a tile without slabs."""
     rows, products = lines.rows, lines.rows * lines.products
     tiles = products // PRODUCTS_PER_TILE
     if tiles > 0:
-        least = min(threads.count(), products // PRODUCTS_FOR_MANY)
+        least = min(number, products // PRODUCTS_FOR_MANY)
         tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles, least))
         if lines.is_sliding:
-            tiles = min(tiles, max(2 * threads.count(), rows // SLIDING_ROWS))
+            tiles = min(tiles, max(2 * number, rows // SLIDING_ROWS))
     tile_rows = -(-rows // max(1, tiles))
-    if -(-rows // tile_rows) < min(tiles, threads.count()):
+    if -(-rows // tile_rows) < min(tiles, number):
         return rows // tiles  # more tiles, of which each reads rows that others read, too
     return tile_rows

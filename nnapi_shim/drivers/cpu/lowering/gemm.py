@@ -265,7 +265,8 @@ def multiplied_with(
         FINISH_STEPS[kind],
     )
     width = tiling.panel_columns(rows.tile_rows)
-    tiles, shares = split(work, width, tiling, enough_tiles(), threads.count())
+    number = threads.count()
+    tiles, shares = split(work, width, tiling, enough_tiles(number), number)
     fields |= {**rows.fields(input.words, input.outside), **shares}
     steps.append(
         Step(

@@ -103,32 +103,46 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
     if threads > FEW_THREADS and target_tiles > 1:
         most = max(MIN_TILES, steps // STEPS_FOR_MANY)
         return _fields(work, *_for_many(work, panel_steps, least, most, threads))
-
-    def span(blocks: int, groups: int, group_panels: int) -> int:
-        """Steps of the thread that has the most tiles."""
-        block_tiles = -(-work.row_tiles // blocks)
-        tiles = -(-work.row_tiles // block_tiles) * groups
-        return -(-tiles // threads) * (block_tiles * group_panels * panel_steps + TILE_STEPS)
-
-    def shares(groups: int) -> tuple[int, int]:
-        group_panels = -(-work.panels // groups)
-        groups = -(-work.panels // group_panels)
-        blocks = min(work.row_tiles, max(least, -(-target_tiles // groups)))
+    row_tiles, panels = work.row_tiles, work.panels
+    weights, rows = panels * work.panel_bytes, row_tiles * work.row_bytes
+    needed = min(target_tiles, enough)
+    best, shares = (needed + 1, 0), (0, 0)
+    seen = 0
+    for groups in range(1, min(panels, target_tiles) + 1):
+        group_panels = -(-panels // groups)
+        if group_panels == seen:
+            continue
+        seen, groups = group_panels, -(-panels // group_panels)
+        blocks = min(row_tiles, max(least, -(-target_tiles // groups)))
         if threads > 1 and target_tiles > 1:
-            most = min(work.row_tiles, 2 * blocks, max(blocks, MAX_TILES // groups))
-            choices = range(blocks, most + 1)
-            blocks = min(choices, key=lambda number: span(number, groups, group_panels))
-        return -(-work.row_tiles // blocks), group_panels
-
-    def traffic(groups: int) -> Any:
-        block_tiles, group_panels = shares(groups)
-        blocks, groups = -(-work.row_tiles // block_tiles), -(-work.panels // group_panels)
+            most = min(row_tiles, 2 * blocks, max(blocks, MAX_TILES // groups))
+            if most > blocks:
+                choices, block_steps = range(blocks, most + 1), group_panels * panel_steps
+                blocks = _end_together(row_tiles, choices, groups, block_steps, threads)
+        block_tiles = -(-row_tiles // blocks)
+        blocks = -(-row_tiles // block_tiles)
         # Minimise missing tiles first, then memory traffic.
-        missing = max(0, min(target_tiles, enough) - blocks * groups)
-        weights, rows = work.panels * work.panel_bytes, work.row_tiles * work.row_bytes
-        return missing, blocks * weights + groups * rows
+        cost = max(0, needed - blocks * groups), blocks * weights + groups * rows
+        if cost < best:
+            best, shares = cost, (block_tiles, group_panels)
+    return _fields(work, *shares)
 
-    return _fields(work, *shares(min(range(1, min(work.panels, target_tiles) + 1), key=traffic)))
+
+def _end_together(
+    row_tiles: int, choices: range, groups: int, block_steps: int, threads: int
+) -> int:
+    """The number of blocks with which the thread that has the most tiles has the fewest steps.
+
+    block_steps: of a block of one row tile.
+    """
+    best, fewest = 0, float("inf")
+    for blocks in choices:
+        block_tiles = -(-row_tiles // blocks)
+        tiles = -(-row_tiles // block_tiles) * groups
+        steps = -(-tiles // threads) * (block_tiles * block_steps + TILE_STEPS)
+        if steps < fewest:
+            best, fewest = blocks, steps
+    return best
 
 
 def _for_many(work: Work, panel_steps: int, least: int, most: int, threads: int) -> tuple[int, int]:

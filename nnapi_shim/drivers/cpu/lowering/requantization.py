@@ -30,7 +30,10 @@ def dot_zero(operand: BoundOperand, tiling: Tiling) -> tuple[int, int]:
 
 def float64s(values: Sequence[float]) -> bytes:
     """An array of float64."""
-    return pack(f"<{len(values)}d", *values)
+    count = len(values)
+    if count and values[0] and values.count(values[0]) == count:  # of equal bits, as none is 0
+        return pack("<d", values[0]) * count
+    return pack(f"<{count}d", *values)
 
 
 def table(multipliers: Sequence[float], zero_point: int) -> tuple[Step, Buffer]:

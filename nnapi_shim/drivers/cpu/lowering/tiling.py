@@ -61,8 +61,8 @@ def last_ends(tiles: int, number: int, time: float) -> float:
     return rounds * time * (IDLE if tiles < number else 1.0)
 
 
-def enough_tiles() -> int:
-    """The tiles that a long step needs, so that the threads of a run end at about the same time:
+def enough_tiles(number: int) -> int:
+    """The tiles that a long step needs, so that a number of threads end at about the same time:
     two for each. More of them may read the same weights or rows again. Results are the same.
     """
-    return max(ENOUGH_FOR_FEW, min(2 * threads.count(), MAX_TILES))
+    return max(ENOUGH_FOR_FEW, min(2 * number, MAX_TILES))

@@ -244,7 +244,7 @@ def multiplied(
 
 def _rows_tiles(transformed: int) -> int:
     """Tiles in which so many bytes of rows are transformed."""
-    return min(enough_tiles(), tiles_of(transformed // TRANSFORMED_PER_NS))
+    return min(enough_tiles(threads.count()), tiles_of(transformed // TRANSFORMED_PER_NS))
 
 
 def _offsets(rows: int, row_bytes: int) -> bytes:
@@ -264,8 +264,9 @@ def _split(
     steps = count * form.points * (row_bytes // 4 + 4) * columns // tiling.lanes
     target_tiles = 1
     if steps >= SERIAL:
-        for_each_thread = min(threads.count(), steps // STEPS_FOR_MANY)
-        target_tiles = max(1, min(enough_tiles(), steps // STEPS_PER_TILE), for_each_thread)
+        number = threads.count()
+        for_each_thread = min(number, steps // STEPS_FOR_MANY)
+        target_tiles = max(1, min(enough_tiles(number), steps // STEPS_PER_TILE), for_each_thread)
 
     def shares(groups: int) -> tuple[int, int, int]:
         group_panels = -(-panels // groups)

@@ -73,6 +73,13 @@ class Constants:
         """Whether a location comes from `add`."""
         return location.pool_index >= len(self._model.pools)
 
+    def read(self, where: int, length: int) -> bytes:
+        """A copy of a constant."""
+        own, at = self._model.operand_values, where - self.values
+        if 0 <= at <= len(own) - length:
+            return own[at : at + length]
+        return address.read(where, length)
+
     # Results of `once` steps
 
     def is_shared(self, value: int | bytes) -> bool:

@@ -48,39 +48,55 @@ class Record:
     """Field names and kinds in order (ADDRESS, INT64, FLOAT32, FLOAT64); the iteration space."""
 
     __slots__ = (
-        *("_numbers", "_pack", "_store"),
-        *("addresses", "fields", "space", "unpack", "values", "words"),
+        *("_layout", "_numbers", "_store"),
+        *("addresses", "fields", "space", "values", "words"),
     )
 
     def __init__(self, fields: dict[str, str], space: str = Space.WHOLE) -> None:
         self.fields = fields
         self.space = space
-        layout = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values()))
-        self._pack, self.unpack = layout.pack, layout.unpack
         self.words = len(fields)
         self.values = _in_order(fields)
         """Values by field name -> values in order."""
-        padded = ["8x" if kind == ADDRESS else _FORMATS[kind] for kind in fields.values()]
-        self._store = Struct("<" + "".join(padded)).pack_into
-        self._numbers = _in_order([name for name, kind in fields.items() if kind != ADDRESS])
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
+        # Made when they are needed: a model needs few of the records of a module.
+        self._layout: Struct | None = None
+        self._store: Callable[..., None] | None = None
+
+    @property
+    def layout(self) -> Struct:
+        """The words of a record."""
+        if self._layout is None:
+            self._layout = Struct("<" + "".join([_FORMATS[kind] for kind in self.fields.values()]))
+        return self._layout
 
     def pack(self, *values: Any) -> bytes:
         """The words of a record; values beyond float32 are clamped to its finite range."""
         try:
-            return self._pack(*values)
+            return self.layout.pack(*values)
         except OverflowError:
             kinds = self.fields.values()
-            return self._pack(*map(_in_range, values, kinds))
+            return self.layout.pack(*map(_in_range, values, kinds))
 
     def store_numbers(self, words: bytearray, at: int, values: dict[str, Any]) -> None:
         """Write a record from byte `at` on, with 0 for each address; clamps as `pack` does."""
+        store = self._store
+        if store is None:
+            store = self._made_store()
         numbers = self._numbers(values)
         try:
-            self._store(words, at, *numbers)
+            store(words, at, *numbers)
         except OverflowError:
             kinds = [kind for kind in self.fields.values() if kind != ADDRESS]
-            self._store(words, at, *map(_in_range, numbers, kinds))
+            store(words, at, *map(_in_range, numbers, kinds))
+
+    def _made_store(self) -> Callable[..., None]:
+        """What writes the numbers of a record, and 0 for each address."""
+        fields = self.fields
+        padded = ["8x" if kind == ADDRESS else _FORMATS[kind] for kind in fields.values()]
+        self._numbers = _in_order([name for name, kind in fields.items() if kind != ADDRESS])
+        store = self._store = Struct("<" + "".join(padded)).pack_into
+        return store
 
 
 def _in_order(names: Collection[str]) -> Callable[[dict[str, Any]], Sequence[Any]]:

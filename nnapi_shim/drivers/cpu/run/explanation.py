@@ -60,12 +60,11 @@ def _tiles(frame: Frame, step: int) -> int:
     return int(tiles)
 
 
-def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
+def _fields(frame: Frame, step: int, record: Record) -> dict[str, Any]:
     """The arguments of a step by field name, with the addresses of this run."""
     (block,) = unpack("<q", address.read(frame.words + STEP_BYTES * step + 8, 8))
-    return dict(
-        zip(layout.fields, layout.unpack(address.read(block, 8 * layout.words)), strict=True)
-    )
+    values = record.layout.unpack(address.read(block, 8 * record.words))
+    return dict(zip(record.fields, values, strict=True))
 
 
 def _outside(name: str, where: int, count: int, size: int) -> NnapiError | None:

@@ -17,6 +17,7 @@ from nnapi_shim.operations.declare import BoundOperand
 FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
 """Kernels that add quantized bytes -> the XOR mask that converts a byte to int8."""
 FLOATS = ("add_f32", "add_bounded_f32")
+INPUTS = ("input0", "input1")
 
 
 def fuse_additions(schedule: Schedule) -> None:
@@ -24,23 +25,26 @@ def fuse_additions(schedule: Schedule) -> None:
     steps = schedule.steps
     if schedule.has_branches:
         return
-    writers: dict[Any, list[int]] = {}
-    readers: dict[Any, list[int]] = {}
+    additions = [number for number, it in enumerate(watched(steps)) if _is_plain(it.step)]
+    if not additions:
+        return
+    added = [steps[number].step.fields[name] for number in additions for name in INPUTS]
+    writers: dict[Any, list[int]] = {schedule.root(value): [] for value in added}
+    readers: dict[Any, list[int]] = {root: [] for root in writers}
     for number, scheduled in enumerate(watched(steps)):
         for name, root in _roots(schedule, scheduled.step):
-            table = writers if name in scheduled.step.writes else readers
-            table.setdefault(root, []).append(number)
+            if root in writers:
+                table = writers if name in scheduled.step.writes else readers
+                table[root].append(number)
     removed: set[int] = set()
-    for number, scheduled in enumerate(watched(steps)):
+    for number in additions:
+        scheduled = steps[number]
         step = scheduled.step
-        if not _is_plain(step):
-            continue
         best, side_of_product = -1, 0
         for side in (0, 1):
-            value = step.fields[f"input{side}"]
-            root = schedule.root(value)
-            is_free = schedule.is_temporary(root) and len(readers.get(root, ())) == 1
-            if is_free and len(writers.get(root, ())) == 1:
+            root = schedule.root(step.fields[INPUTS[side]])
+            is_free = schedule.is_temporary(root) and len(readers[root]) == 1
+            if is_free and len(writers[root]) == 1:
                 at = writers[root][0]
                 if at > best and _is_whole(steps[at].step, step):
                     best, side_of_product = at, side
@@ -101,6 +105,6 @@ def _add(product: Step, addition: Step, side: int) -> None:
         fields["addition"] = float_addition(source)
     else:
         fields["addition"] = quantized_addition(source, side, FLIPS[addition.kernel])
-    fields["addend"] = source[f"input{1 - side}"]
+    fields["addend"] = source[INPUTS[1 - side]]
     fields["addend_stride"] = fields["output_stride"]
     fields["output"] = source["output"]
