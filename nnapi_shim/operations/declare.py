@@ -8,7 +8,16 @@ from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.hints import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from nnapi_shim.hints import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    NamedTuple,
+    Sequence,
+)
 from nnapi_shim.operations.bound_operand import BoundOperand as BoundOperand
 
 Types = tuple[OperandType, ...]
@@ -67,8 +76,9 @@ class BoundOperation:
         message = error.worded(where + error.message.removeprefix(name))
         return message.about(role, Place("operand", index, name))
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
+    if TYPE_CHECKING:  # at run time it would slow down every attribute
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 class Operands(NamedTuple):

@@ -26,7 +26,6 @@ Loading must be much faster than compiling, so it imports no more than this modu
 import marshal
 import os
 from _operator import _compare_digest
-from itertools import chain
 from struct import Struct, pack
 
 from nnapi_shim import address, log
@@ -249,7 +248,9 @@ def _serialized(graph: Subgraph, values: bytes) -> list[bytes]:
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
     kinds, *others = (*zip(*graph.operations, strict=True),) or 4 * ((),)
     per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
-    integers = [*types, *lifetimes, *kinds, *chain.from_iterable(locations)]
+    integers = [*types, *lifetimes, *kinds]
+    for location in locations:
+        integers += location
     arguments = graph.input_indexes, graph.output_indexes
     rest = dimensions, scales, zero_points, others, per_channel, arguments
     small = [

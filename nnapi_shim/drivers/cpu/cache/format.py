@@ -15,8 +15,7 @@ Rows of numbers:
     ends       end offset of each text
 """
 
-from itertools import chain, count, pairwise
-from operator import add, sub
+from operator import sub
 from struct import pack
 
 from nnapi_shim.drivers.cpu.program.program import (
@@ -99,7 +98,8 @@ def packed(description: Description) -> bytes:
         place = where if isinstance(where, Place) else Place(where, -1)
         numbers += text(kernel), *four, text(complaint)
         numbers += text(place.kind), place.number, text(place.name)
-    numbers += *description.patches, *description.fixed, *chain.from_iterable(description.needed)
+    numbers += *description.patches, *description.fixed
+    numbers += [number for pair in description.needed for number in pair]
     shapes = [number for shape in description.shapes for number in (len(shape), *shape)]
     encoded = [value.encode() for value in texts]
     ends = [sum(map(len, encoded[: at + 1])) for at in range(len(encoded))]
@@ -175,7 +175,8 @@ def _require_within(numbers: Sequence[int], end: int, what: str) -> None:
 def _texts(data: memoryview, ends: list[int]) -> list[str]:
     bounds = [0, *ends]
     _require(sorted(bounds) == bounds and bounds[-1] <= len(data), "texts")
-    return [str(data[begin:end], "utf-8") for begin, end in pairwise(bounds)]
+    begins = iter(bounds)
+    return [str(data[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=False)]
 
 
 def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
@@ -208,12 +209,12 @@ def check(description: Description, limits: Limits) -> None:
         _require(name.split("_")[0] not in HELPERS, "kernel")
     _require_within(steps.firsts, words + 1, "arguments")
     _require_within(steps.tiles, 1 << 31, "tiles")
-    _require_within(
-        [*map(add, count(), steps.branch_offsets)], len(steps.branch_offsets) + 1, "branch offset"
-    )
+    targets = [at + offset for at, offset in enumerate(steps.branch_offsets)]
+    _require_within(targets, len(targets) + 1, "branch offset")
     _check_regions(steps)
     _require(len(description.shapes) == limits.output_count, "shapes")
-    _require_within([*chain.from_iterable(description.shapes)], 1 << 32, "dimension")
+    dimensions = [dimension for shape in description.shapes for dimension in shape]
+    _require_within(dimensions, 1 << 32, "dimension")
     outputs = dict(description.needed)
     _require_within([*outputs], limits.output_count, "output")
     _require_within([*outputs.values(), description.arena_bytes], 1 << 48, "bytes")

@@ -59,25 +59,27 @@ class Packing:
 
         The key of a result is the kernel with all arguments, so programs of other shapes share it.
         """
-        fields, constants = step.fields, self._constants
-        reads_constants, is_shared = False, True
+        fields, record, constants = step.fields, step.record, self._constants
+        reads_constants, is_shared, place = False, True, 0
         addresses: dict[str, int | bytes] = {}
-        for _, name in step.record.addresses:
-            if name != "output":
-                value = _constant(fields[name], address_of)
-                if value is None:
-                    return False
-                addresses[name] = value
-                reads_constants |= isinstance(value, int) and value != 0
-                is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
-        values = [*step.record.values({**fields, **addresses})]
+        for at, name in record.addresses:
+            if name == "output":
+                place = at
+                continue
+            value = _constant(fields[name], address_of)
+            if value is None:
+                return False
+            addresses[name] = value
+            reads_constants |= type(value) is int and value != 0
+            is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
+        values = [*record.values({**fields, **addresses})]
+        key = (step.kernel, *values[:place], *values[place + 1 :])
         output: Buffer = fields["output"]
-        key = (step.kernel, *[value for value in values if value is not output])
         block = constants.packed(key, is_shared) or self._blocks.get(key)
         if block is None:
             block = self._row.block(output.length)
             self._drop_pages(WORTH_DROPPING)
-            values = [block.address if value is output else value for value in values]
+            values[place] = block.address
             self._add(step, values, origin)
             self._note_files([fields[name] for name in addresses], address_of)
             self._blocks[key] = block
@@ -90,9 +92,9 @@ class Packing:
 
     def _add(self, step: Step, values: list[Any], origin: Where) -> None:
         """Add a step with the values of its record; owns literal `bytes` until the step has run."""
-        for at, value in enumerate(values):
-            if isinstance(value, bytes):
-                values[at], owner = address.address_of(value)
+        for at, _ in step.record.addresses:
+            if type(values[at]) is bytes:
+                values[at], owner = address.address_of(values[at])
                 self._literals.append(owner)
         self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
         self._origins.append(origin)

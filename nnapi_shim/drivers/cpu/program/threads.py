@@ -79,7 +79,7 @@ def _quotas(proc: str) -> Iterator[int]:
             is_v1 = kind == "cgroup" and "cpu" in controllers.split(",") and "cpu" in options
             if not is_v1 and not is_v2:
                 continue
-            inside = os.path.relpath(path, root)
+            inside = "." if path == root else os.path.relpath(path, root)
             is_below = inside != "." and not inside.startswith("..")
             below = inside.split("/") if is_below else []
             for depth in range(len(below) + 1):  # every enclosing group has a quota
@@ -110,5 +110,10 @@ def _quota(folder: str, is_v2: bool) -> Iterator[int]:
 
 
 def _read(path: str) -> str:
-    with open(path, "rb", buffering=0) as file:
-        return file.readall().decode("utf-8", "replace").strip()  # tables come in parts
+    file, parts = os.open(path, os.O_RDONLY | os.O_CLOEXEC), [b""]
+    try:
+        while part := os.read(file, 1 << 16):  # tables come in parts
+            parts.append(part)
+    finally:
+        os.close(file)
+    return b"".join(parts).decode("utf-8", "replace").strip()
