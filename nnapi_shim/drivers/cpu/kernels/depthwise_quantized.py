@@ -1,12 +1,14 @@
 """DEPTHWISE_CONV_2D of 8 bits: several outputs of a row at once, from interleaved rows."""
 
+import numpy as np
+
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
 from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer, interleaver
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
-from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.kernels.depthwise import prefetch_rows
-from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
+from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
     DEPTHWISE_INTERLEAVED,
@@ -24,7 +26,6 @@ CACHED = 16 << 10
 SEGMENTS = 64
 """Number of segments, of some thousand words each, between two looks at the clock."""
 interleave, run_blocks = interleaver(TILING), blocks(TILING)
-weights_of = i8 if GROUP == 4 else i16
 
 
 @helper
@@ -174,31 +175,54 @@ def depthwise_interleaved(a, tile, deadline):
     return 0
 
 
-@helper
-def weight_of(a, filter, y, j, c, part):
-    """A weight minus its zero point, or an int8 part of it; 0 outside of the filter."""
-    weight = 0
-    if 0 <= y < a.filter_height:
-        weight = int(centered(filter[(y * a.filter_width + j) * a.channels + c], a.flip, a.zero))
-        if GROUP == 4:
-            weight = part_of(weight, part)
-    return weight
+@inlined
+def weight_of(a, filter, at, keep, least, most):
+    """A weight minus its zero point, or an int8 part of it; 0 where `keep` is.
+
+    at: of the first part. least, most: bounds of the sum of the parts before it.
+    """
+    weight = np.int32(centered(filter[at], a.flip, a.zero))
+    if GROUP == 4:
+        weight = np.int32(min(max(weight - min(max(weight, least), most), -128), 127))
+    return weight & keep
+
+
+@inlined
+def row_of_filter(a, y, j):
+    """(position of the weights of tap j in row y, -1); any position and 0 outside of the filter."""
+    inside = 0 <= y < a.filter_height
+    return ((y if inside else 0) * a.filter_width + j) * a.channels, np.int32(-1 if inside else 0)
 
 
 @helper
-def pack_filter(a, filter, packed, at, c, shift):
-    """Pack the filter of channel c, `shift` output rows down; returns (end, sum of weights)."""
-    total = 0
+def pack_filters(a, filter, words, sums, c, count, shift):
+    """Pack the filters of `count` channels from c on, `shift` output rows down: from `words` on,
+    which are WIDTH apart. Subtracts what the zero point of the input adds from the sums.
+    """
+    sum_zero = np.int32(a.sum_zero if shift == 0 else 0)  # each shift has all weights
+    at = 0
     for part in range(a.parts):
+        least, most = np.int32(-128 * part), np.int32(127 * part)
         for word in range(a.words):
+            y = word * GROUP - shift * a.row_step
             for j in range(a.filter_width):
-                for i in range(GROUP):
-                    y = word * GROUP + i - shift * a.row_step
-                    weight = weight_of(a, filter, y, j, c, part)
-                    total += weight
-                    packed[at + i] = weight
-                at += WIDTH * GROUP
-    return at, total
+                at0, keep0 = row_of_filter(a, y, j)
+                at1, keep1 = row_of_filter(a, y + 1, j)
+                at2, keep2 = row_of_filter(a, y + 2, j)
+                at3, keep3 = row_of_filter(a, y + 3, j)
+                for n in range(count):
+                    weight0 = weight_of(a, filter, at0 + c + n, keep0, least, most)
+                    weight1 = weight_of(a, filter, at1 + c + n, keep1, least, most)
+                    if GROUP == 2:
+                        words[at + n] = (weight0 & 0xFFFF) | weight1 << 16
+                        sums[n] -= sum_zero * (weight0 + weight1)
+                        continue
+                    weight2 = weight_of(a, filter, at2 + c + n, keep2, least, most)
+                    weight3 = weight_of(a, filter, at3 + c + n, keep3, least, most)
+                    low = (weight0 & 0xFF) | (weight1 & 0xFF) << 8
+                    words[at + n] = low | (weight2 & 0xFF) << 16 | weight3 << 24
+                    sums[n] -= sum_zero * (weight0 + weight1 + weight2 + weight3)
+                at += WIDTH
 
 
 @kernel(PACK_INTERLEAVED)
@@ -210,22 +234,27 @@ def pack_interleaved(a, tile, deadline):
     """
     channels, slab, unit = a.channels, a.slab, a.joined * a.slab
     filter, bias, multipliers = u8(a.filter), i32(a.bias), f64(a.multipliers)
-    words = a.rows_together * a.parts * a.words * a.filter_width * WIDTH
+    words_of_row = a.parts * a.words * a.filter_width * WIDTH
+    words = a.rows_together * words_of_row
     panel, work = a.output, 0
     for slab_start in range(0, channels, slab):
         channel = min(slab_start, channels - slab)
         for block in range(0, unit, WIDTH):
             first = min(block, unit - WIDTH)
-            sums, packed = i32(panel), weights_of(panel + HEAD_BYTES)
             is_late, work = late_after(work + words * GROUP, deadline)
             if is_late:
                 return DEADLINE
-            for n in range(WIDTH):
-                c = channel + (first + n) % slab
-                at = n * GROUP
+            n = 0
+            while n < WIDTH:
+                begin = (first + n) % slab
+                count, c = min(WIDTH - n, slab - begin), channel + begin
+                sums, table = i32(panel + 4 * n), panel + 4 * WIDTH
+                for i in range(count):
+                    sums[i] = bias[c + i]
+                    write_column(table, WIDTH, n + i, multipliers[c + i], a.zero_point)
                 for shift in range(a.rows_together):
-                    at, total = pack_filter(a, filter, packed, at, c, shift)
-                    sums[n] = bias[c] - a.sum_zero * total
-                write_column(panel + 4 * WIDTH, WIDTH, n, multipliers[c], a.zero_point)
+                    target = i32(panel + HEAD_BYTES + 4 * (shift * words_of_row + n))
+                    pack_filters(a, filter, target, sums, c, count, shift)
+                n += count
             panel += HEAD_BYTES + 4 * words
     return 0
