@@ -18,7 +18,7 @@ from unittest.mock import patch
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add, requantization
+from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add
 from nnapi_shim.drivers.cpu.codegen.fused_add import AdditionConstants
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import ADDEND_ARGUMENTS, ARGUMENTS
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
@@ -27,93 +27,69 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
     VOID,
+    WORD,
     Builder,
     constant,
     long,
+    vector,
 )
 from nnapi_shim.drivers.cpu.toolchain.target import target
-from tests.arm.test_requantization import TRIPLE, WithoutBorrow
+from tests.arm.test_requantization import TRIPLE
 
 NAMES = ARGUMENTS + ADDEND_ARGUMENTS
-WIDE = 2**15 - 1
-"""Beyond all results within bounds."""
 
 
-class WithoutRounding(type(ISA)):  # type: ignore[misc]
-    """Bits are shifted out."""
-
-    def requantized(self, builder: Any, total: Any, mantissa: Any, right: Any, **_: Any) -> Any:
-        high = self._call("sqrdmulh", builder, total, mantissa)
-        return self._call("sshl", builder, high, right)
-
-
-class AlwaysShifted(type(ISA)):  # type: ignore[misc]
-    """Multipliers of 1/2 or more are taken as if they were below."""
-
-    def high_product(self, builder: Any, total: Any, mantissa: Any, right: Any = None) -> Any:
-        return super().high_product(builder, total, mantissa)
-
-
-def constants(change: Callable[[Builder, AdditionConstants, Any], None]) -> Any:
-    """A patch that changes the constants in registers; product_zero is its last argument."""
+def constants(change: Callable[[Builder, AdditionConstants], None]) -> Any:
+    """A patch that changes the constants in registers."""
 
     class Changed(AdditionConstants):
         def __init__(self, builder: Builder, *args: Any) -> None:
             super().__init__(builder, *args)
-            change(builder, self, args[3])
+            change(builder, self)
 
     return patch.object(epilogue, "AdditionConstants", Changed)
 
 
-def without_bounds(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.bounds = [constant(own.bounds[0].type, bound) for bound in (-WIDE, WIDE)]
+def without_limits(builder: Builder, own: AdditionConstants) -> None:
+    own.limits = [FLOAT(bound) for bound in (-128, 127)]
 
 
-def without_product_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    kind = own.bounds[0].type
-    zeros = builder.splat(builder.trunc(zero, kind.element), kind.count)
-    own.bounds = [builder.add(bound, zeros) for bound in own.bounds]
+def exchanged(builder: Builder, own: AdditionConstants) -> None:
+    own.is_second = builder.not_(own.is_second)
 
 
-def without_other_zero(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.other_zero = constant(own.other_zero.type, 0)
+def without(number: int) -> Any:
+    """A patch that takes one of the scales, or the offset, as 0."""
+
+    def zero(builder: Builder, own: AdditionConstants) -> None:
+        own.scales[number] = constant(own.scales[number].type, 0.0)
+
+    return constants(zero)
 
 
-def bounds_of_the_product(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.limits = [builder.sitofp(bound, FLOAT) for bound in own.own]
+class Truncating(type(ISA)):  # type: ignore[misc]
+    """Numbers are rounded toward zero."""
+
+    def rounded(self, builder: Any, value: Any) -> Any:
+        return builder.fptosi(value, vector(WORD, value.type.count))
 
 
-def exchanged(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.is_fine = builder.not_(own.is_fine)
+def without_product_bounds(own: epilogue.Epilogue) -> Any:
+    """The constants of a product that may be any int8."""
+    columns, last = constants_of(own)
+    return epilogue._Constants(columns, last._replace(low=FLOAT(-128), high=FLOAT(127)))
 
 
-def with_half_of(number: int) -> Any:
-    """A patch that halves a multiplier."""
-
-    def halved(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-        exponent = own.multipliers[number][1]
-        own.multipliers[number][1] = builder.sub(exponent, constant(exponent.type, 1))
-
-    return constants(halved)
-
-
-def with_half_of_coarse(builder: Builder, own: AdditionConstants, zero: Any) -> None:
-    own.coarse = builder.ashr(own.coarse, constant(own.coarse.type, 1))
-
+constants_of = epilogue.Epilogue._constants
 
 MISTAKES = {
-    "shift": patch.object(fused_add, "SUM_SHIFT", fused_add.SUM_SHIFT - 1),
-    "borrow": patch.object(fused_add, "ISA", WithoutBorrow(target())),
-    "rounding": patch.object(fused_add, "ISA", WithoutRounding(target())),
-    "bounds": constants(without_bounds),
-    "limits": constants(bounds_of_the_product),
-    "product_zero": constants(without_product_zero),
-    "other_zero": constants(without_other_zero),
+    "limits": constants(without_limits),
     "exchanged": constants(exchanged),
-    "fine": with_half_of(0),
-    "sum": with_half_of(1),
-    "coarse": constants(with_half_of_coarse),
-    "unshifted": patch.object(requantization, "ISA", AlwaysShifted(target())),
+    "scale0": without(0),
+    "scale1": without(1),
+    "offset": without(2),
+    "truncated": patch.object(fused_add, "ISA", Truncating(target())),
+    "bounds": patch.object(epilogue.Epilogue, "_constants", without_product_bounds),
 }
 
 

@@ -160,7 +160,7 @@ def fused(random: np.random.Generator) -> Fused | None:
         return least + int(random.choice([0, 255, 128, random.integers(256)]))
 
     def scale() -> float:
-        return float(np.float32(2.0 ** random.choice([0, -1, random.uniform(-5, 2)])))
+        return float(np.float32(2.0 ** random.uniform(-5, 2)))
 
     columns, depth = int(random.integers(1, MOST_COLUMNS + 1)), int(random.integers(1, 5))
     zeros, scales = [zero_point() for _ in range(4)], [scale() for _ in range(3)]
@@ -258,11 +258,11 @@ def test_sums_as_the_reference(tmp_path: Path) -> None:
     models = [model for _ in range(MODELS) if (model := fused(random))]
     assert len(models) > MODELS / 2
     assert min(Counter(model.kind for model in models).values()) > MODELS / 5
-    at = list(ADDITION.fields).index("fine_mantissa")
-    fine = [np.frombuffer(model.fields["addition"], "<i8")[at] for model in models]
-    assert fine.count(2**31 - 1) > MODELS / 20  # inputs with the same scale
+    at = list(ADDITION.fields).index("own")
+    own = Counter(int(np.frombuffer(model.fields["addition"], "<i8")[at]) for model in models)
+    assert min(own[0], own[1]) > MODELS / 5
     paths, mistakes = programs(tmp_path, shapes())
-    assert len(mistakes) > 10
+    assert len(mistakes) > 5
     for shape, path in paths.items():
         pairs = [pair for model in models for pair in calls(model, shape)]
         data = np.stack([call for call, _ in pairs]).tobytes()

@@ -44,8 +44,14 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "binary": Family(
-        "elementwise",
+        "elementwise quantized_addition",
         (
+            F("        if others != 0:\n            return False\n", ""),
+            F("for second in range(-128, 128):", "for second in range(-128, 0):"),
+            F("for first in range(-128, 128):", "for first in range(0, 128):"),
+            F("scale0 = beside(a.scale0, trial // NEAR % NEAR)", "scale0 = a.scale0"),
+            F("xor32(np.int32(y), flip), values)", "np.int32(y), values)"),
+            F("min(max(nearest(total), lowest), highest)", "min(nearest(total), highest)"),
             F("clamp(function(x, y), bounds[0], bounds[1])", "max(function(x, y), bounds[0])"),
             F("clamp(function(x, y), bounds", "clamp(function(y, x), bounds"),
             F("np.floor(np.float64(x) /", "np.trunc(np.float64(x) /"),
@@ -125,7 +131,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "gemm": Family(
-        "shifted_words convolution matmul passes",
+        "shifted_words convolution matmul passes quantized_addition",
         (
             F("long(sum(1 << m for m in rows))", "long(1 << rows[0])", EPILOGUE),
             F(
@@ -136,19 +142,19 @@ FAMILIES: dict[str, Family] = {
             F("                leave(range(self.rows))", "                pass", EPILOGUE),
             F("builder.select(is_valid, args[stride], long(0))", "args[stride]", EPILOGUE),
             F("builder.select(is_valid, stride, long(0))", "stride", EPILOGUE),
-            F(
-                "left = builder.variable(LONG, long(-1))",
-                "left = builder.variable(LONG, long(0))",
-                EPILOGUE,
-            ),
-            F("is_left = needs_exact(builder, confidence)", "is_left = BIT(0)", EPILOGUE),
-            F("long((1 << count) - 1)", "long(1)", EPILOGUE),
             F('builder.add(args["rows"], long(count - 1))', 'args["rows"]', EPILOGUE),
             F("flip = long(0) if self.adds else", "flip =", EPILOGUE),
-            F("self._as_int8(stored, constants)", "stored", EPILOGUE),
-            F("builder.store(exact, result)", "pass", EPILOGUE),
+            F("inputs.append(builder.xor(stored,", "inputs.append(builder.or_(stored,", EPILOGUE),
+            F("in_order(builder, BYTE(0), flip)", "in_order(builder, flip, BYTE(0))", EPILOGUE),
+            F("second = constants.in_order(builder, own, other)", "second = own, other", EPILOGUE),
             F(
-                "builder.store(to_bytes(builder, self._loaded(address), last), result)",
+                "other = builder.xor(stored, builder.splat(flip, width))",
+                "other = stored",
+                EPILOGUE,
+            ),
+            F("low, high = constants.limits", "low, high = self.low, self.high", EPILOGUE),
+            F(
+                "builder.store(to_bytes(builder, self._loaded(address), constants.last), result)",
                 "pass",
                 EPILOGUE,
             ),

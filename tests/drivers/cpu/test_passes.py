@@ -120,8 +120,8 @@ def additions(model: Model) -> Any:
 
 
 def quantized_additions(model: Model, kind: str = U8, zero: int = 128) -> Any:
-    """The product has the larger scale, or the smaller one; float32 is enough for all but the last
-    sum, and not for those next to an integer, as half of 1.
+    """The product has the larger scale, or the smaller one. Float32 is enough for all but the last
+    sum, which has halves.
     """
 
     def product(x: Any, columns: int, scale: float, **others: Any) -> Any:
@@ -136,9 +136,9 @@ def quantized_additions(model: Model, kind: str = U8, zero: int = 128) -> Any:
         )
 
     x = model.input(kind, [2, 7, 5, 24], 0.05, zero)
-    y = model.add(x, product(x, 24, 0.3), scale=0.2, zero_point=zero)
-    z = model.add(product(y, 24, 0.1, activation="RELU"), y, scale=0.4, zero_point=zero - 9)
-    u = model.add(z, product(z, 24, 0.4), scale=0.8, zero_point=zero - 1, activation="RELU")
+    y = model.add(x, product(x, 24, 0.3), scale=0.19, zero_point=zero)
+    z = model.add(product(y, 24, 0.1, activation="RELU"), y, scale=0.41, zero_point=zero - 9)
+    u = model.add(z, product(z, 24, 0.4), scale=0.79, zero_point=zero - 1, activation="RELU")
     v = model.add(product(u, 70, 0.7), product(u, 70, 0.9), scale=0.25, zero_point=zero)
     return model.add(product(v, 70, 0.9), v, scale=0.1, zero_point=zero)
 

@@ -256,7 +256,7 @@ def test_with_an_addition(
     filter = model.constant(weights, QC8, scales=[1.0] * columns)
     bias = model.constant(np.zeros(columns, np.int32), "TENSOR_INT32", scale=0.0)
     y = model.conv_2d(x, filter, bias, padding="SAME", scale=300.0, zero_point=1)
-    model.outputs(model.add(x, y, scale=200.0, zero_point=-9))
+    model.outputs(model.add(x, y, scale=201.7, zero_point=-9))
     model.finish()
     assert [done.name for done in explain(model).passes] == ["fuse_additions"]
     assert_equal(model, image, S8, rng, "")

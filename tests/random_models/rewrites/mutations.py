@@ -158,7 +158,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
-        M("side, FLIPS[addition.kernel]", "1 - side, FLIPS[addition.kernel]"),
+        M("quantized_addition(source, side)", "quantized_addition(source, 1 - side)"),
     ),
     "write_in_place": (
         M("return root if schedule.is_temporary(root) else None", "return root"),

@@ -25,42 +25,11 @@ def offsets_of(row, size, step_0, step_1, outer, outer_count):
     return at_0, at_1
 
 
-def broadcast_kernel(name, layout, sizes, constants, fill):
-    """The kernel that calls fill(addresses of input0, input1 and output, whether input0 and input1
-    move, elements, constants of the record, its last result or 0) for every row.
-
-    lowering/broadcasting.py describes the order. sizes: bytes of an element of the inputs and of
-    the output.
-    """
-    size, output_size = sizes
-
-    @kernel(layout, name)
-    def body(a, tile):
-        values = constants(a)
-        length, around = a.length, a.size
-        moves0, moves1 = a.moves_0 != 0, a.moves_1 != 0
-        step_0, step_1, row_bytes = a.step_0 * size, a.step_1 * size, length * output_size
-        row, end, part, count = share_of(tile, length, a.part, a.rows, a.all_rows)
-        y = a.output + row * row_bytes + part * a.part * output_size
-        last = 0
-        while row < end:
-            # A run of rows along the axis around, where both inputs move in equal steps.
-            at_0, at_1 = offsets_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
-            x0 = a.input0 + (at_0 + part * a.part_step_0) * size
-            x1 = a.input1 + (at_1 + part * a.part_step_1) * size
-            run = min(end - row, around - row % around)
-            row += run
-            for _ in range(run):
-                last = fill(x0, x1, y, moves0, moves1, count, values, last)
-                x0, x1, y = x0 + step_0, x1 + step_1, y + row_bytes
-        return 0
-
-
 def filler(read, write, formula):
-    """The `fill` that computes each element."""
+    """The function that computes a row; moves0, moves1: whether the inputs move along it."""
 
     @inlined
-    def fill(x0, x1, y, moves0, moves1, count, values, last):
+    def fill(x0, x1, y, moves0, moves1, count, values):
         if moves0 and moves1:
             for i in range(count):
                 write(y, i, formula(read(x0, i), read(x1, i), values))
@@ -72,7 +41,6 @@ def filler(read, write, formula):
             still = read(x0, 0)
             for i in range(count):
                 write(y, i, formula(still, read(x1, i), values))
-        return last
 
     return fill
 
@@ -80,58 +48,31 @@ def filler(read, write, formula):
 def pairwise(name, layout, read, write, sizes, constants, formula):
     """The kernel output = formula(element of input0, element of input1, constants of the record).
 
-    sizes: bytes of an element of the inputs and of the output.
+    lowering/broadcasting.py describes the order. sizes: bytes of an element of the inputs and of
+    the output.
     """
-    broadcast_kernel(name, layout, sizes, constants, filler(read, write, formula))
+    size, output_size = sizes
+    fill = filler(read, write, formula)
 
-
-BLOCK = 128
-"""Elements that are checked together."""
-LEAST_BALANCE = -8
-"""The balance of a tile is its blocks that kept the shortcut less those that were recomputed; below
-this the rest of the tile is computed exactly."""
-
-
-def pairwise_with_shortcut(name, layout, read, write, constants, shortcut, formula):
-    """As pairwise, of bytes: shortcut(x, y, constants) gives (needs exact recomputation, result).
-
-    Where an element needs it, the formula recomputes its block from the same inputs, so the output
-    must not overlap them. constants: a pair, for the formula and for the shortcut.
-    """
-    fill_exact = filler(read, write, formula)
-
-    @inlined
-    def element(x, y, target, i, values):
-        needs_exact, result = shortcut(x, y, values)
-        write(target, i, result)
-        return needs_exact
-
-    @inlined
-    def fill(x0, x1, y, moves0, moves1, count, values, balance):
-        start = 0
-        while start < count:
-            size, inexact = min(BLOCK, count - start), False
-            if balance < LEAST_BALANCE:
-                size, inexact = count - start, True
-            elif moves0 and moves1:
-                for i in range(size):
-                    inexact |= element(read(x0, i), read(x1, i), y, i, values[1])
-            elif moves0:
-                still = read(x1, 0)
-                for i in range(size):
-                    inexact |= element(read(x0, i), still, y, i, values[1])
-            else:
-                still = read(x0, 0)
-                for i in range(size):
-                    inexact |= element(still, read(x1, i), y, i, values[1])
-            if inexact:
-                fill_exact(x0, x1, y, moves0, moves1, size, values[0], 0)
-            balance += -1 if inexact else 1
-            x0, x1, y = x0 + size * moves0, x1 + size * moves1, y + size
-            start += size
-        return balance
-
-    broadcast_kernel(name, layout, (1, 1), constants, fill)
+    @kernel(layout, name)
+    def body(a, tile):
+        values = constants(a)
+        length, around = a.length, a.size
+        moves0, moves1 = a.moves_0 != 0, a.moves_1 != 0
+        step_0, step_1, row_bytes = a.step_0 * size, a.step_1 * size, length * output_size
+        row, end, part, count = share_of(tile, length, a.part, a.rows, a.all_rows)
+        y = a.output + row * row_bytes + part * a.part * output_size
+        while row < end:
+            # A run of rows along the axis around, where both inputs move in equal steps.
+            at_0, at_1 = offsets_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
+            x0 = a.input0 + (at_0 + part * a.part_step_0) * size
+            x1 = a.input1 + (at_1 + part * a.part_step_1) * size
+            run = min(end - row, around - row % around)
+            row += run
+            for _ in range(run):
+                fill(x0, x1, y, moves0, moves1, count, values)
+                x0, x1, y = x0 + step_0, x1 + step_1, y + row_bytes
+        return 0
 
 
 def without_constants(function):

@@ -14,9 +14,7 @@ from nnapi_shim.drivers.cpu.codegen.bounds import within
 from nnapi_shim.drivers.cpu.codegen.fused_add import (
     AdditionConstants,
     added,
-    added_exactly,
     number_of_block,
-    rounded_sums,
 )
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.partial_vectors import PartialVectors
@@ -51,11 +49,10 @@ BYTE_VECTORS = 4
 
 
 class _Constants(NamedTuple):
-    """addition: None where nothing is added."""
+    """Of the requantization of a product."""
 
     columns: ColumnConstants
     last: ByteOutput
-    addition: AdditionConstants | None
 
 
 class Epilogue(PartialVectors):
@@ -181,7 +178,7 @@ class Epilogue(PartialVectors):
                     [own] = within(builder, [builder.load(slot)], self.low, self.high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
-                builder.store(number_of_block(builder, args["addition"], name, FLOAT), bound)
+                builder.store(number_of_block(builder, args["addition"], name), bound)
         self.low, self.high = (builder.load(bound) for bound in bounds)
         return [[builder.load(slot) for slot in row] for row in slots]
 
@@ -208,29 +205,32 @@ class Epilogue(PartialVectors):
 
     def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
         """The same from int32 sums to bytes."""
-        totals = self._corrected(totals)
-        if HAS_ROUNDING_PRODUCTS:
-            self._store_rounded(totals)
-        elif self.adds:
+        totals, products = self._corrected(totals), None
+        if self.adds:
             width = self.vectors * self.lanes
             products_type = ir.ArrayType(vector(BYTE, width), self.rows)
             products = self.builder.ptrtoint(self.builder.variable(products_type), LONG)
-            self._store_bytes(totals, products)
-            self._add_bytes(products)
+        if HAS_ROUNDING_PRODUCTS:
+            self._store_rounded(totals, products)
         else:
-            self._store_bytes(totals)
+            self._store_bytes(totals, products)
+        if self.adds:
+            self._add_bytes(products)
 
-    def _store_rounded(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Requantize with instructions that round as the reference, and store."""
+    def _store_rounded(self, totals: Sequence[Sequence[Any]], products: Any) -> None:
+        """Requantize with instructions that round as the reference, and store. products: as of
+        _store_bytes.
+        """
         builder = self.builder
         constants = self._constants()
         totals = high_products(builder, totals, constants.columns)
-        addends = self._all_addends(constants) if self.adds else None
         values: list[Any] = []
         for rows in self._together():
-            own = [addends[m] for m in rows] if addends else None
-            some, _ = self._as_bytes([totals[m] for m in rows], constants, own)
-            values += some
+            values += self._as_bytes([totals[m] for m in rows], constants)[0]
+        if products is not None:
+            for m, value in enumerate(values):
+                builder.store_to(value, self._product_row(products, long(m)), 1)
+            return
         with builder.if_else(self._is_whole()) as (then, otherwise):
             with then:
                 self._store_whole(values)
@@ -238,7 +238,7 @@ class Epilogue(PartialVectors):
                 for m, value in enumerate(values):
                     self._store_row(value, self._row_number(m))
 
-    def _store_bytes(self, totals: Sequence[Sequence[Any]], products: Any = None) -> None:
+    def _store_bytes(self, totals: Sequence[Sequence[Any]], products: Any) -> None:
         """Requantize and store as many rows at a time as fill a vector of bytes; row by row those
         in which a lane needs exact recomputation, and all if a column is not valid. Only the sums
         of such rows go to memory.
@@ -301,16 +301,13 @@ class Epilogue(PartialVectors):
         ]
 
     def _as_bytes(
-        self, rows: Sequence[Sequence[Any]], constants: _Constants, addends: Any
+        self, rows: Sequence[Sequence[Any]], constants: _Constants
     ) -> tuple[list[Any], Any]:
-        """Rows of sums that fill a vector of bytes: the bytes of each row, and the confidence.
-        addends: of each row, if there are any.
-        """
+        """Rows of sums that fill a vector of bytes: the bytes of each row, and the confidence."""
         builder = self.builder
         steps, confidence = list[Any](), None
-        for number, sums in enumerate(rows):
-            own = addends[number] if addends else None
-            row_steps, row_confidence = self._requantize_row(sums, constants, own)
+        for sums in rows:
+            row_steps, row_confidence = requantize_row(builder, sums, constants.columns)
             confidence = minimum_confidence(builder, confidence, row_confidence)
             steps += row_steps
         value = to_bytes(builder, steps, constants.last)
@@ -330,10 +327,10 @@ class Epilogue(PartialVectors):
         Each group of rows has a block of its own: the compiler would begin all groups before it
         ends one, for which there are no registers.
         """
-        builder, constants = self.builder, self._product_constants()
+        builder, constants = self.builder, self._constants()
         address = self.args["output"]
         for rows in self._together():
-            values, confidence = self._as_bytes([totals[m] for m in rows], constants, None)
+            values, confidence = self._as_bytes([totals[m] for m in rows], constants)
             for m, value in zip(rows, values, strict=True):
                 if products is not None:
                     builder.store_to(value, self._product_row(products, long(m)), 1)
@@ -352,178 +349,93 @@ class Epilogue(PartialVectors):
 
     def _requantized_row(self, address: Any) -> Any:
         """The bytes of a row of sums in memory; recomputed exactly if a lane needs it."""
-        builder, constants = self.builder, self._product_constants()
-        [value], confidence = self._as_bytes([self._loaded(address)], constants, None)
+        builder, constants = self.builder, self._constants()
+        [value], confidence = self._as_bytes([self._loaded(address)], constants)
         result = builder.variable(value.type, value)
         with builder.if_then(needs_exact(builder, confidence), likely=False):
-            columns, last, _ = constants
-            requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
-            builder.store(to_bytes(builder, self._loaded(address), last), result)
+            requantize_exact(builder, address, self.vectors, *constants, self.sum_type)
+            builder.store(to_bytes(builder, self._loaded(address), constants.last), result)
         return builder.load(result)
 
     def _add_bytes(self, products: Any) -> None:
         """Add to rows of int8, and store the sums: as many rows at a time as fill a vector of
-        bytes; row by row those in which a lane needs exact recomputation, and all if a column is
-        not valid.
+        bytes; row by row if a column is not valid.
         """
-        builder = self.builder
-        constants = self._constants()
-        left = builder.variable(LONG, long(-1))
-        with builder.if_then(self._has_all_columns(), likely=True):
-            builder.store(self._add_groups(products, constants), left)
-        with self._each_marked(builder.load(left)) as m:
-            self._add_row(products, m, constants)
+        builder, args = self.builder, self.args
+        constants = AdditionConstants(builder, args["addition"], self.lanes)
+        flip = builder.trunc(args["output_flip"], BYTE)
+        width = self.vectors * self.lanes
+        with builder.if_else(self._has_all_columns(), likely=True) as (then, otherwise):
+            with then:
+                self._add_groups(products, constants, flip)
+            with otherwise, builder.each(args["rows"]) as m:
+                own = builder.load_from(self._product_row(products, m), vector(BYTE, width), 1)
+                address = self._row(args["addend"], m, args["addend_stride"])
+                stored = self._load_partial(builder, address, args["columns"], width)
+                other = builder.xor(stored, builder.splat(flip, width))
+                first, second = constants.in_order(builder, own, other)
+                self._store_row(self._sums(first, second, constants), m)
 
-    def _add_groups(self, products: Any, constants: _Constants) -> Any:
-        """Add to all columns of a tile, and store them; returns the bits of the rows that need
-        exact recomputation. It is a loop over rows, whose constants stay in registers.
+    def _add_groups(self, products: Any, constants: AdditionConstants, flip: Any) -> None:
+        """Add to all columns of a tile, and store them. It is a loop over rows, whose constants
+        stay in registers.
         """
         builder, args = self.builder, self.args
         count = len(self._together()[0])
         width = self.vectors * self.lanes
         kind = vector(BYTE, width)
-        first = {
-            "number": long(0),
-            "left": long(0),
-            "product": products,
-            "addend": args["addend"],
-            "output": args["output"],
-        }
-        slots = {name: builder.variable(LONG, value) for name, value in first.items()}
-        strides = {
-            "product": long(width),
-            "addend": args["addend_stride"],
-            "output": args["output_stride"],
-        }
+        starts = constants.in_order(builder, products, args["addend"])
+        steps = constants.in_order(builder, long(width), args["addend_stride"])
+        flips = constants.in_order(builder, BYTE(0), flip)
+        names = "first", "second", "output"
+        strides = dict(zip(names, (*steps, args["output_stride"]), strict=True))
+        start = dict(zip(names, (*starts, args["output"]), strict=True)) | {"number": long(0)}
+        slots = {name: builder.variable(LONG, value) for name, value in start.items()}
         groups = builder.udiv(builder.add(args["rows"], long(count - 1)), long(count))
         # Of rows that are known here, the compiler would unroll the loop.
         with builder.each(groups):
             at = {name: builder.load(slot) for name, slot in slots.items()}
-            own, others, outputs = list[Any](), list[Any](), list[Any]()
+            rows: dict[str, list[Any]] = {name: [] for name in strides}
             for _ in range(count):
-                own.append(builder.load_from(at["product"], kind, 1))
-                others.append(builder.load_from(at["addend"], kind, 1))
-                outputs.append(at["output"])
                 number = builder.add(at["number"], long(1))
                 is_valid = builder.icmp_signed("<", number, args["rows"])
                 for name, stride in strides.items():
-                    step = builder.select(is_valid, stride, long(0))
-                    at[name] = builder.add(at[name], step)
+                    rows[name].append(at[name])
+                    at[name] = builder.add(at[name], builder.select(is_valid, stride, long(0)))
                 at["number"] = number
-            value, confidence = self._sums(builder.join(own), builder.join(others), constants)
-            for m, address in enumerate(outputs):
+            inputs = []
+            for name, mask in zip(("first", "second"), flips, strict=True):
+                stored = builder.join([builder.load_from(row, kind, 1) for row in rows[name]])
+                inputs.append(builder.xor(stored, builder.splat(mask, stored.type.count)))
+            value = self._sums(inputs[0], inputs[1], constants)
+            for m, address in enumerate(rows["output"]):
                 part = builder.pick(value, range(m * width, (m + 1) * width))
                 builder.store_to(part, address, 1)
-            marks = builder.shl(long((1 << count) - 1), builder.load(slots["number"]))
-            is_left = needs_exact(builder, confidence)
-            marks = builder.select(is_left, marks, long(0))
-            at["left"] = builder.or_(at["left"], marks)
             for name, slot in slots.items():
                 builder.store(at[name], slot)
-        return builder.load(slots["left"])
 
-    def _sums(self, own: Any, stored: Any, constants: _Constants) -> tuple[Any, Any]:
-        """The bytes of the sums of int8 and an addend as it is stored, and their confidence."""
-        builder, addition = self.builder, constants.addition
-        assert addition is not None
-        others = self._as_int8(stored, constants)
-        steps, confidence = added(builder, own, others, addition, self.lanes)
-        return to_bytes(builder, steps, constants.last), confidence
-
-    def _add_row(self, products: Any, m: Any, constants: _Constants) -> None:
-        """Add to the valid columns of a row, and store them; exactly if a lane needs it."""
-        builder, args, addition = self.builder, self.args, constants.addition
-        assert addition is not None
-        width = self.vectors * self.lanes
-        own = builder.load_from(self._product_row(products, m), vector(BYTE, width), 1)
-        value, confidence = self._sums(own, self._partial_addends(m), constants)
-        result = builder.variable(value.type, value)
-        with builder.if_then(needs_exact(builder, confidence), likely=False):
-            scratch = self._scratch(1)
-            builder.store_to(builder.sext(own, vector(WORD, width)), scratch, 4)
-            row = self._row(args["addend"], m, args["addend_stride"])
-            block = [row, args["addition"], *addition.own, builder.trunc(constants.last.flip, BYTE)]
-            added_exactly(builder, scratch, args["columns"], self._load_partial, block, self.lanes)
-            exact = to_bytes(builder, self._loaded(scratch), constants.last)
-            builder.store(exact, result)
-        self._store_row(builder.load(result), m)
-
-    def _product_constants(self) -> _Constants:
-        """The constants of the requantization of the product, loaded from memory. Rows that
-        something is added to are int8.
-        """
-        flip = long(0) if self.adds else self.args["output_flip"]
-        last = ByteOutput(self.args["zero_point"], self.low, self.high, flip)
-        return _Constants(self._columns(), last, None)
-
-    def _columns(self) -> ColumnConstants:
-        width = self.vectors * self.lanes
-        table = self.builder.add(self.args["panel"], long(4 * width))
-        return ColumnConstants(self.builder, table, long(width), long(0), self.vectors, self.lanes)
+    def _sums(self, first: Any, second: Any, constants: AdditionConstants) -> Any:
+        """The bytes of the sums of int8."""
+        sums = added(self.builder, first, second, constants, self.lanes)
+        low, high = constants.limits
+        return to_bytes(self.builder, sums, ByteOutput(None, low, high, self.args["output_flip"]))
 
     def _constants(self) -> _Constants:
-        """The constants of the requantization, and of the addition, loaded from memory."""
-        builder, args, lanes = self.builder, self.args, self.lanes
-        columns = self._columns()
-        addition, low, high = None, self.low, self.high
-        zero_point = args["zero_point"]
-        if self.adds:
-            ends = (builder.fptosi(x, WORD) for x in (low, high))
-            product_zero = builder.trunc(zero_point, WORD) if HAS_ROUNDING_PRODUCTS else WORD(0)
-            addition = AdditionConstants(
-                builder, args["addition"], next(ends), next(ends), product_zero, lanes
-            )
-            low, high = addition.limits
-            if HAS_ROUNDING_PRODUCTS:
-                zero_point = builder.sext(addition.zero_point, LONG)
-        last = ByteOutput(zero_point, low, high, args["output_flip"])
-        return _Constants(columns, last, addition)
-
-    def _requantize_row(
-        self, sums: Sequence[Any], constants: _Constants, addends: Any
-    ) -> tuple[list[Any], Any]:
-        """The requantized results of a row, plus the addends if there are any, and their
-        confidence.
+        """The constants of the requantization, loaded from memory. Rows that something is added to
+        are int8.
         """
-        builder = self.builder
-        steps, confidence = requantize_row(builder, sums, constants.columns)
-        if constants.addition is not None:
-            return rounded_sums(builder, steps, addends, constants.addition), confidence
-        return steps, confidence
+        builder, args = self.builder, self.args
+        width = self.vectors * self.lanes
+        table = builder.add(args["panel"], long(4 * width))
+        columns = ColumnConstants(builder, table, long(width), long(0), self.vectors, self.lanes)
+        flip = long(0) if self.adds else args["output_flip"]
+        return _Constants(columns, ByteOutput(args["zero_point"], self.low, self.high, flip))
 
     def _loaded(self, address: Any) -> list[Any]:
         """The sums of a row from memory."""
         builder, size = self.builder, 4 * self.lanes
         addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
         return [builder.load_from(at, self.sum_type, 4) for at in addresses]
-
-    def _partial_addends(self, m: Any) -> Any:
-        """The addends of a row as they are stored, as far as there are columns."""
-        args = self.args
-        address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
-        width = self.vectors * self.lanes
-        return self._load_partial(self.builder, address, args["columns"], width)
-
-    def _as_int8(self, stored: Any, constants: _Constants) -> Any:
-        builder = self.builder
-        flip = builder.trunc(constants.last.flip, BYTE)
-        return builder.xor(stored, builder.splat(flip, stored.type.count))
-
-    def _all_addends(self, constants: _Constants) -> list[Any]:
-        """The addends of all rows, as int8: one check for a whole tile."""
-        builder, args = self.builder, self.args
-        kind = vector(BYTE, self.vectors * self.lanes)
-        slots = [builder.variable(kind) for _ in range(self.rows)]
-        with builder.if_else(self._is_whole(), likely=True) as (then, otherwise):
-            with then:
-                address = args["addend"]
-                for slot in slots:
-                    builder.store(builder.load_from(address, kind, 1), slot)
-                    address = builder.add(address, args["addend_stride"])
-            with otherwise:
-                for m, slot in enumerate(slots):
-                    builder.store(self._partial_addends(m), slot)
-        return [self._as_int8(builder.load(slot), constants) for slot in slots]
 
     def _is_added(self) -> Any:
         return self.builder.icmp_signed("!=", self.args["addend"], long(0))

@@ -72,6 +72,9 @@ float64_of = emits(types.float64(types.int64))(lambda b, x: b.bitcast(x, DOUBLE)
 truncated = _float_to_int(lambda b, x: b.fptosi(x, WORD))
 """Toward zero; the value must fit an int32."""
 
+nearest = _float_to_int(lambda b, x: b.call_by_name("llvm.lrint.i32.f32", WORD, x))
+"""To the nearest int32, halves to even, in one instruction."""
+
 square_root = _of_float(lambda b, x: b.call_same("llvm.sqrt", x))
 """One instruction; numpy's would call the C library where no vector is filled."""
 

@@ -110,7 +110,8 @@ class ColumnConstants:
 
 
 class ByteOutput(NamedTuple):
-    """How steps of the output become bytes: plus zero_point, within [low, high], xor flip.
+    """How steps of the output become bytes: plus zero_point, unless it is None or added already,
+    within [low, high], xor flip.
 
     All in the range of an int8, low and high as floats; flip is 0x80 where the output is uint8.
     """
@@ -292,7 +293,7 @@ def to_bytes(
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
     groups = narrow_pairs(builder, groups)
-    if HAS_ROUNDING_PRODUCTS:
+    if HAS_ROUNDING_PRODUCTS and last.zero_point is not None:
         kind = groups[0][0].type
         zero_point = builder.splat(builder.trunc(last.zero_point, HALFWORD), kind.count)
         groups = [(builder.call_same("llvm.sadd.sat", x, zero_point), at) for x, at in groups]

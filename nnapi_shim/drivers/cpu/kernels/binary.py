@@ -3,8 +3,8 @@
 float: computed in float32, rounded once to the stored type, clamped; NaN stays NaN.
 int32: 64-bit integers, of which the lower half stays; division rounds down.
 quantized: ADD, SUB and MUL in fixed point, rounded where the reference does (semantics.md 6.1 and
-6.2), or in float32 where that gives the same; MAXIMUM and MINIMUM in float32, rounded to the
-nearest, halves away from zero.
+6.2), sums in float32 where all of them are the same; MAXIMUM and MINIMUM in float32, rounded to
+the nearest, halves away from zero.
 """
 
 from operator import add, mul, sub, truediv
@@ -13,7 +13,6 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.broadcasting import (
     pairwise,
-    pairwise_with_shortcut,
     without_constants,
 )
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, nothing
@@ -25,16 +24,18 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     short_constants,
     stored,
 )
-from nnapi_shim.drivers.cpu.codegen.float_shortcut import confidence_mask, requantize_shortcut
 from nnapi_shim.drivers.cpu.codegen.logarithm import power
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     bits_of,
     bounded,
     clamp,
+    f32,
     float_of,
+    i64,
     multiply32,
     multiply_add,
+    nearest,
     rounded,
     shift_right32,
     words,
@@ -43,7 +44,8 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
 from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, LARGEST, LARGEST_REQUANTIZED, PRODUCT, SUM
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.fixed_point import ROUNDING
-from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+from nnapi_shim.drivers.cpu.lowering.quantized_sum import PROVE_SUM, SCALES
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 TEN, AWAY = np.int32(10), np.int32(-2)
 
@@ -77,9 +79,9 @@ def divide_rounding_down(x, y):
 
 @helper
 def add_quantized(x, y, values):
-    """The sum of both, each times its multiplier, times that of the sum."""
+    """The sum of two int8, each times its multiplier, times that of the sum."""
     (zero0, coarse), (zero1, high, low, nudge, down), mantissa, total, result = values
-    x, y = add32(np.int32(x), zero0), add32(np.int32(y), zero1)
+    x, y = add32(x, zero0), add32(y, zero1)
     # y * 2^20 * M / 2^30
     fine = add32(multiply32(y, high), shift_right32(multiply32(y, low), TEN))
     fine = rounded_twice(fine, nudge, AWAY, down)
@@ -88,12 +90,23 @@ def add_quantized(x, y, values):
 
 
 @helper
-def add_shortcut(x, y, values):
-    """As add_quantized, in float32; see lowering/float_shortcut.py."""
-    (zero0, zero1), (close0, close1, middle), (bits, lowest, highest), mask = values
-    x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
-    units = multiply_add(x, close0, multiply_add(y, close1, middle))
-    return requantize_shortcut(units, bits, mask, lowest, highest)
+def add_float(x, y, values):
+    """As add_quantized, in float32; see lowering/quantized_sum.py."""
+    (scale0, scale1, offset), (lowest, highest) = values
+    total = multiply_add(np.float32(x), scale0, multiply_add(np.float32(y), scale1, offset))
+    return min(max(nearest(total), lowest), highest)
+
+
+def of_stored(formula):
+    """The formula of int8, of bytes as they are stored."""
+
+    @helper
+    def flipped(x, y, constants):
+        flip, values = constants
+        result = formula(xor32(np.int32(x), flip), xor32(np.int32(y), flip), values)
+        return xor32(result, flip)
+
+    return flipped
 
 
 @helper
@@ -141,15 +154,13 @@ coarse, fine = (
     words("zero1", "fine_high", "fine_low", "fine_nudge", "fine_down"),
 )
 rounding, zeros = words(*ROUNDING), words("zero0", "zero1")
-limits = words("bits", "lowest", "highest")
+limits = words("lowest", "highest")
 sum_constants = helper(
     lambda a: (coarse(a), fine(a), np.int32(a.mantissa), rounding(a), result_constants(a))
 )
-shortcut_sum_constants = helper(
-    lambda a: (
-        sum_constants(a),
-        (zeros(a), (a.close0, a.close1, a.middle), limits(a), confidence_mask(a.bits)),
-    )
+stored_sum_constants = helper(lambda a: (np.int32(a.flip), sum_constants(a)))
+float_sum_constants = helper(
+    lambda a: (np.int32(a.flip), ((a.scale0, a.scale1, a.offset), limits(a)))
 )
 product_constants = helper(lambda a: (zeros(a), short_constants(a), result_constants(a)))
 
@@ -182,23 +193,57 @@ for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_round
     pairwise(f"{_name}_i32", PLAIN, *_io, nothing, without_constants(_function))
 pairwise("largest_i32", LARGEST, *_io, flip_word, largest_word)
 
-for _type in ("qu8", "qs8"):
-    _read, _write = READ[_type[1:]], WRITE["b8"]
-    _io = _read, _write, (1, 1)
-    pairwise(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
-    pairwise_with_shortcut(
-        f"add_guarded_{_type}",
-        SUM,
-        _read,
-        _write,
-        shortcut_sum_constants,
-        add_shortcut,
-        add_quantized,
-    )
-    pairwise(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
+for _type in ("u8", "s8"):
+    _io = READ[_type], WRITE["b8"], (1, 1)
+    pairwise(f"mul_q{_type}", PRODUCT, *_io, product_constants, mul_quantized)
+
+pairwise("add_b8", SUM, *_io, stored_sum_constants, of_stored(add_quantized))
+pairwise("add_float_b8", SUM, *_io, float_sum_constants, of_stored(add_float))
 
 _io = READ["u8"], WRITE["b8"], (1, 1)
 pairwise("largest_b8", LARGEST, *_io, flip_byte, largest_byte)
 pairwise(
     "largest_requantized", LARGEST_REQUANTIZED, *_io, requantized_constants, largest_requantized
 )
+
+
+NEAR = 5
+"""A float32 number, and two on each side of it."""
+TRIALS = NEAR ** len(SCALES)
+
+
+@helper
+def beside(number, place):
+    """The number itself, the next one, the one before, and so on."""
+    distance = (place + 1) // 2
+    return float_of(bits_of(number) + np.int32(distance if place % 2 else -distance))
+
+
+@helper
+def is_same_sum(values, close):
+    """Whether all sums of int8 are the same in fixed point and in float32."""
+    for second in range(-128, 128):
+        y, others = np.int32(second), np.int32(0)
+        for first in range(-128, 128):
+            x = np.int32(first)
+            differs = add_float(x, y, close) != add_quantized(x, y, values)
+            others = add32(others, np.int32(differs))
+        if others != 0:
+            return False
+    return True
+
+
+@kernel(PROVE_SUM)
+def prove_sum(a, tile):
+    """See ../lowering/quantized_sum.py."""
+    values, found, scales = sum_constants(a), i64(a.output), f32(a.output + 8)
+    found[0] = 0
+    for trial in range(TRIALS):
+        offset = beside(a.offset, trial % NEAR)
+        scale0 = beside(a.scale0, trial // NEAR % NEAR)
+        scale1 = beside(a.scale1, trial // NEAR // NEAR)
+        if is_same_sum(values, ((scale0, scale1, offset), limits(a))):
+            found[0] = 1
+            scales[0], scales[1], scales[2] = scale0, scale1, offset
+            break
+    return 0

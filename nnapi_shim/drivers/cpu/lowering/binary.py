@@ -10,7 +10,6 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
     stays,
 )
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
-    ROUNDING,
     SHORT,
     SUM_BITS,
     SUM_SHIFT,
@@ -20,7 +19,8 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     short_multiplier,
     vanishing,
 )
-from nnapi_shim.drivers.cpu.lowering.float_shortcut import CLOSE_SUM, close_sum
+from nnapi_shim.drivers.cpu.lowering.quantized_sum import CONSTANTS, RESULT, ZEROS, proven
+from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
 from nnapi_shim.drivers.cpu.program.record import FLOAT32, INT64, Record, Space, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hints import Any
@@ -28,16 +28,8 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
 FLOAT = record(Space.PAIRS, **WALK_FIELDS, low=FLOAT32, high=FLOAT32)
-ZEROS = {"zero0": INT64, "zero1": INT64}
-"""Zero points of the inputs, negated."""
-RESULT = {"zero_point": INT64, "lowest": INT64, "highest": INT64}
-SUM = record(
-    Space.PAIRS, **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING, **CLOSE_SUM,
-    coarse=INT64, fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
-    mantissa=INT64,
-)  # fmt: skip
-"""coarse: multiplier of input 0, which has the larger scale. fine_*: multiplier of input 1, as 64 *
-high and low. mantissa, ROUNDING: of the sum."""
+SUM = record(Space.PAIRS, **WALK_FIELDS, flip=INT64, **CONSTANTS)
+"""flip: XOR mask that converts stored bytes, as int8, to the int8 of the constants."""
 PRODUCT = record(Space.PAIRS, **WALK_FIELDS, **ZEROS, **RESULT, **SHORT)
 LARGEST = record(Space.PAIRS, **WALK_FIELDS, flip=INT64)
 LARGEST_REQUANTIZED = record(
@@ -144,8 +136,9 @@ def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
     """ADD for sign 1, SUB for sign -1.
 
-    The unit is twice the larger scale, so the multiplier of that input is a left shift by 19. Both
-    roundings of the other input are combined (see `rounded_twice` in the kernels).
+    Constants are as of int8. The unit is twice the larger scale, so the multiplier of that input is
+    a left shift by 19. Both roundings of the other input are combined (see `rounded_twice` in the
+    kernels).
     """
     if not op.variant.startswith("q"):
         return _plain(op, name)
@@ -156,32 +149,37 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
     mantissa, exponent = vanishing(*decomposed(fine.scale / unit), SUM_BITS)
     if exponent == 0:  # 1/2: doubled and divided by 2, like the others
         mantissa, exponent = 2 * mantissa, -1
-    high, low = halves(fine_sign * mantissa)
+    fine_high, fine_low = halves(fine_sign * mantissa)
     fine_rounding = rounding(exponent)
     share = fine_sign * mantissa * 2.0 ** (exponent - 30)
+    flip, zero_point = signed_zero(op.output)
+    low, high = quantized_bounds(op.activation, op.output)
     multiplier = unit / float32(2**SUM_SHIFT * op.output.scale)
     mantissa, exponent = vanishing(*decomposed(multiplier), SUM_BITS)
     steps = mantissa * 2.0 ** (exponent - 31 + SUM_SHIFT - 1)
-    close = close_sum(coarse_sign * steps, share * steps, op.output.zero_point)
-    return pairwise(
-        SUM,
-        f"add_guarded_{op.variant}" if close else f"add_{op.variant}",
-        coarse,
-        fine,
-        op.output,
-        may_overwrite=close is None,
-        **_result(op),
-        zero0=-coarse.zero_point,
-        zero1=-fine.zero_point,
-        coarse=coarse_sign << (SUM_SHIFT - 1),
-        fine_high=64 * high,
-        fine_low=low,
-        fine_nudge=fine_rounding["nudge"],
-        fine_down=fine_rounding["down"],
-        mantissa=mantissa,
+    scales = coarse_sign * steps, share * steps
+    zeros = [-signed_zero(operand)[1] for operand in (coarse, fine)]
+    constants = {
+        "zero0": zeros[0],
+        "zero1": zeros[1],
+        "zero_point": zero_point,
+        "lowest": low - flip,
+        "highest": high - flip,
+        "scale0": scales[0],
+        "scale1": scales[1],
+        "offset": zero_point + zeros[0] * scales[0] + zeros[1] * scales[1],
+        "coarse": coarse_sign << (SUM_SHIFT - 1),
+        "fine_high": 64 * fine_high,
+        "fine_low": fine_low,
+        "fine_nudge": fine_rounding["nudge"],
+        "fine_down": fine_rounding["down"],
+        "mantissa": mantissa,
         **rounding(exponent),
-        **(close or dict.fromkeys(CLOSE_SUM, 0)),
-    )
+    }
+    found = proven(constants)
+    kernel = "add_float_b8" if found else "add_b8"
+    constants |= found or {}
+    return pairwise(SUM, kernel, coarse, fine, op.output, flip=-flip, **constants)
 
 
 def _plain(op: BoundOperation, name: str) -> list[Step]:

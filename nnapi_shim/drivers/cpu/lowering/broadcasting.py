@@ -97,18 +97,16 @@ def pairwise(
     input1: BoundOperand,
     output: BoundOperand,
     sources: Sequence[Any] = (),
-    may_overwrite: bool = True,
     **fields: Any,
 ) -> list[Step]:
     """The steps of a binary kernel with broadcasting. layout: WALK_FIELDS and `fields`.
 
     sources: memory of the inputs, if not the operands themselves.
-    may_overwrite: whether the kernel may run in place.
     """
     operands = (input0, input1)
     element_bytes = ELEMENT_BYTES[input0.type]
     in_place = ""
-    if may_overwrite and element_bytes == ELEMENT_BYTES[output.type]:
+    if element_bytes == ELEMENT_BYTES[output.type]:
         whole = [i for i in (0, 1) if operands[i].dimensions == output.dimensions]
         in_place = f"input{whole[0]}" if whole else ""
     axes = walk(input0.dimensions, input1.dimensions)

@@ -14,8 +14,8 @@ from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
-FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
-"""Kernels that add quantized bytes -> the XOR mask that converts a byte to int8."""
+BYTES = "add_float_b8"
+"""The kernel that adds quantized bytes in float32."""
 FLOATS = ("add_f32", "add_bounded_f32")
 INPUTS = ("input0", "input1")
 
@@ -53,8 +53,9 @@ def fuse_additions(schedule: Schedule) -> None:
         first = steps[best]
         others = [root for _, root in _roots(schedule, first.step)]
         _add(first.step, step, side_of_product)
+        # No other tile reads the addend. In place, additions of bytes take longer.
         if step.kernel in FLOATS and schedule.root(first.step.fields["addend"]) not in others:
-            first.step.in_place = "addend"  # no other tile reads it
+            first.step.in_place = "addend"
         removed.add(best)
         steps[number] = ScheduledStep(first.step, first.where, link=scheduled.link)
         schedule.report(scheduled, f"added at the end of {first.where}")
@@ -67,11 +68,7 @@ def _roots(schedule: Schedule, step: Step) -> list[tuple[str, Any]]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step adds two tensors without broadcasting."""
-    if step.kernel in FLIPS:
-        # `down` is 1 where the multiplier of the sum is 1/2 or more: where the output's scale is
-        # less than 2^-18 of an input's.
-        return step.fields["down"] > 1 and is_one_by_one(step.fields)
-    return step.kernel in FLOATS and is_one_by_one(step.fields)
+    return step.kernel in (BYTES, *FLOATS) and is_one_by_one(step.fields)
 
 
 def _is_whole(product: Step, addition: Step) -> bool:
@@ -104,7 +101,7 @@ def _add(product: Step, addition: Step, side: int) -> None:
     if addition.kernel in FLOATS:
         fields["addition"] = float_addition(source)
     else:
-        fields["addition"] = quantized_addition(source, side, FLIPS[addition.kernel])
+        fields["addition"] = quantized_addition(source, side)
     fields["addend"] = source[INPUTS[1 - side]]
     fields["addend_stride"] = fields["output_stride"]
     fields["output"] = source["output"]
