@@ -73,7 +73,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "conversion": Family(
-        "conversion",
+        "conversion byte_lines",
         (
             F("limited(x / scale, low, high)", "x / scale"),
             F("scale_of(scales, row % channels)", "scale_of(scales, max(row % channels - 1, 0))"),
@@ -81,7 +81,16 @@ FAMILIES: dict[str, Family] = {
             F("return (x - zero_point) * scale", "return x * scale"),
             F("ERROR = 6\n", "ERROR = 0\n"),
             F("constant(halfwords, 2 * ERROR)", "constant(halfwords, ERROR - 1)"),
-            F("at = min(begin, end - BLOCK)", "at = begin"),
+            F("quantize_each(x, y, begin, begin + BLOCK, values)", "pass"),
+            F("is_block = end - begin == BLOCK", "is_block = True"),
+            F(
+                "1, factor, start):\n                quantize_each(",
+                "1, factor, start):\n                (",
+            ),
+            F("lowest - FIRST", "-128 - FIRST"),
+            F("builder.shl(zero_point, shift)", "zero_point"),
+            F("WORD(1 << 14)), WORD(15)", "WORD(0)), WORD(15)"),
+            F("first + vectors * lanes, end", "first + vectors * lanes + 1, end"),
         ),
     ),
     "depthwise": Family(
@@ -260,6 +269,20 @@ FAMILIES: dict[str, Family] = {
                 "builder.store(builder.or_(builder.load(unsure), far), unsure)",
                 "builder.store(far, unsure)",
             ),
+            F("builder.sub(sums, builder.splat(moved, AT_ONCE))", "sums", "byte_rows"),
+            F("value if mask is None else builder.and_(value, mask)", "value", "byte_rows"),
+            F(
+                "result = builder.fadd(builder.load_from(target",
+                "(builder.load_from(target",
+                "byte_rows",
+            ),
+            F(
+                "builder.and_(at_most(builder.add(row, last)), used)",
+                "at_most(builder.add(row, last))",
+                "byte_extremes",
+            ),
+            F("at = end - ROWS  # with", "at = end - ROWS + 1  # with"),
+            F("parts = builder.sdiv(", "parts = builder.sub(long(0), ", "byte_extremes"),
         ),
     ),
     "selection": Family(

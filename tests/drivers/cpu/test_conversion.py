@@ -10,6 +10,7 @@ from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
 from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, close, same, tensor
 from tests.drivers.cpu.single import Single
+from tests.drivers.exact.comparison import tier, tiers
 
 every_size = pytest.mark.parametrize("size", [*AWKWARD_SIZES, 70001])
 
@@ -33,9 +34,11 @@ def test_quantize_rounds_halves_away_from_zero():
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.037, 0.98080283, 1 / 255, 3e-20, 7e20, 1e-33, 2e31])
-def test_quantize_around_halves(scale):
+@pytest.mark.parametrize("count", [16000, 517])
+@pytest.mark.parametrize("name", tiers())
+def test_quantize_around_halves(scale, name, count):
     """A block with a number close to a half is divided; those beside it are not."""
-    rng, count = np.random.default_rng(3), 16000
+    rng = np.random.default_rng(3)
     steps = rng.integers(-260, 261, count)
     exact = (np.float32(scale) * (steps + 0.5)).astype(np.float32)
     moved = (exact.view(np.int32) + rng.integers(-3, 4, count)).astype(np.int32).view(np.float32)
@@ -44,7 +47,8 @@ def test_quantize_around_halves(scale):
         x[::1700] = np.nan
         for target, zero_point in product(("qu8", "qs8"), (0, 99, 255)):
             output = tensor(target, quantized=Quantized(scale, zero_point))
-            same(Op.QUANTIZE, [tensor("f32", x)], output)
+            with tier(name):
+                same(Op.QUANTIZE, [tensor("f32", x)], output)
 
 
 @pytest.mark.parametrize("scale", [0.037, 1e-30, 1e30])

@@ -7,6 +7,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests.drivers.cpu.elements import VARIANTS, Quantized, close, random_tensor, same, tensor
 from tests.drivers.cpu.single import Single
+from tests.drivers.exact.comparison import tier, tiers
 from tests.single import bool8, i32
 
 CASES = [
@@ -52,8 +53,14 @@ BYTE_CASES = [
     *[((133, length), (1,)) for length in (1, 2, 15, 16, 17, 31, 33, 48, 63, 64, 100, 4095, 4096)],
 ]  # fmt: skip
 
+SHORT_ROWS = [
+    ((count, length), (1,))
+    for count in (15, 16, 17, 47, 130)
+    for length in (1, 3, 5, 15, 16, 17, 40, 64, 65)
+]
 
-@pytest.mark.parametrize(("shape", "axes"), BYTE_CASES, ids=str)
+
+@pytest.mark.parametrize(("shape", "axes"), BYTE_CASES + SHORT_ROWS, ids=str)
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])
 def test_means_of_bytes(shape, axes, variant):
     random = np.random.default_rng(len(str(shape)))
@@ -74,7 +81,34 @@ def test_extremes(type, shape, axes):
         same(type, operands(type, values, axes), tensor(variant, None, QUANTIZED))
 
 
-@every_case
+@pytest.mark.parametrize("name", tiers())
+@pytest.mark.parametrize("type", [Op.REDUCE_MAX, Op.REDUCE_MIN], ids=lambda type: type.name)
+def test_extremes_of_short_rows(type, name):
+    """Of many at a time; in each row, the extreme is anywhere, and alone."""
+    random = np.random.default_rng(5)
+    for shape, axes in [*SHORT_ROWS, ((20, 1, 700), (2,)), ((40000, 3), (1,)), ((600, 130), (1,))]:
+        usual, extreme = (100, 250) if type is Op.REDUCE_MAX else (150, 3)
+        values = np.full(shape, usual)
+        rows = values.reshape(-1, shape[-1])
+        rows[np.arange(len(rows)), random.integers(0, shape[-1], len(rows))] = extreme
+        rows[random.random(len(rows)) < 0.3] = usual
+        for variant in ("qu8", "qs8"):
+            inputs = operands(type, tensor(variant, values, QUANTIZED), axes)
+            with tier(name):
+                same(type, inputs, tensor(variant, None, QUANTIZED))
+
+
+@pytest.mark.parametrize("name", tiers())
+def test_means_of_short_rows(name):
+    random = np.random.default_rng(6)
+    for shape, axes in [*SHORT_ROWS, ((40000, 3), (1,)), ((7000, 13), (1,))]:
+        for variant in ("qu8", "qs8"):
+            inputs = operands(Op.MEAN, random_tensor(variant, random, shape, QUANTIZED), axes)
+            with tier(name):
+                same(Op.MEAN, inputs, tensor(variant, None, QUANTIZED))
+
+
+@pytest.mark.parametrize(("shape", "axes"), CASES + SHORT_ROWS, ids=str)
 @pytest.mark.parametrize("type", [Op.REDUCE_ALL, Op.REDUCE_ANY], ids=lambda type: type.name)
 def test_truth(type, shape, axes):
     random = np.random.default_rng(len(str(shape)))

@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, DOUBLE, WORD, constant, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BIT, BYTE, DOUBLE, WORD, constant, vector
 from nnapi_shim.drivers.cpu.codegen.vector import LONG as LONG_WORD
 from nnapi_shim.drivers.cpu.codegen.vector import long as long_word
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -176,21 +176,86 @@ def _blocks_of_rows(is_signed: bool) -> Any:
     return add_blocks
 
 
+def _ends_of_rows(is_signed: bool, is_whole: bool) -> Any:
+    @emits(types.void(*[types.int64] * 5))
+    def add_ends(builder: Any, x: Any, length: Any, groups: Any, done: Any, totals: Any) -> None:
+        """float64[groups][AT_ONCE] at totals: the sums of what follows the first `done` of
+        byte[length] in as many rows; unless `is_whole`, added to what is there. Of rows that are
+        shorter than HALF_BLOCK, bytes behind them are read.
+        """
+        kind = vector(BYTE, HALF_BLOCK)
+        size = long_word(HALF_BLOCK)
+        left = builder.sub(length, done)
+        halves = builder.sdiv(builder.sub(left, long_word(1)), size)
+        rest = builder.sub(left, builder.mul(halves, size))
+        # The last bytes are the first of a short row; of a long one, what is before them is, too.
+        is_short = builder.icmp_signed("<", length, size)
+        last = builder.select(is_short, long_word(0), builder.sub(length, size))
+        first, behind = (
+            builder.lanes_before(builder.trunc(count, BYTE), HALF_BLOCK)
+            for count in (rest, builder.sub(size, rest))
+        )
+        ones = constant(vector(BIT, HALF_BLOCK), 1)
+        used = builder.select(is_short, first, builder.xor(behind, ones))
+        used = builder.sext(used, kind)
+        moved = builder.trunc(builder.mul(left, long_word(128 if is_signed else 0)), WORD)
+        slots = [builder.variable(vector(LONG_WORD, 2)) for _ in range(AT_ONCE)]
+
+        def sums_at(address: Any, mask: Any = None) -> Any:
+            value = builder.load_from(address, kind, 1)
+            value = builder.xor(value, constant(kind, 0x80)) if is_signed else value
+            value = value if mask is None else builder.and_(value, mask)
+            return ISA.sums_of_8_bytes(builder, value)
+
+        with builder.each(groups, AT_ONCE) as group:
+            rows = [
+                builder.add(x, builder.mul(length, builder.add(group, long_word(number))))
+                for number in range(AT_ONCE)
+            ]
+            for slot, row in zip(slots, rows, strict=True):
+                builder.store(sums_at(builder.add(row, last), used), slot)
+            with builder.each(halves, HALF_BLOCK) as offset:
+                for slot, row in zip(slots, rows, strict=True):
+                    more = sums_at(builder.add(row, builder.add(done, offset)))
+                    builder.store(builder.add(builder.load(slot), more), slot)
+            sums = _sums_of_pairs(builder, [builder.load(slot) for slot in slots])
+            sums = builder.sub(sums, builder.splat(moved, AT_ONCE))
+            result = builder.sitofp(sums, vector(DOUBLE, AT_ONCE))
+            target = builder.add(totals, builder.mul(group, long_word(8)))
+            if not is_whole:
+                result = builder.fadd(builder.load_from(target, result.type, 8), result)
+            builder.store_to(result, target, 8)
+
+    return add_ends
+
+
+def _sums_of_pairs(builder: Any, pairs: Sequence[Any]) -> Any:
+    """<4 x i32>: the sums of the two elements of <2 x i64>."""
+    sums = []
+    for a, b in zip(pairs[::2], pairs[1::2], strict=True):
+        both = builder.add(*(builder.pick_of_two(a, b, [at, 2 + at]) for at in (0, 1)))
+        sums.append(builder.bitcast(both, vector(WORD, 4)))
+    return builder.pick_of_two(*sums, [0, 2, 4, 6])
+
+
 def _short_rows(is_signed: bool) -> Any:
-    sum_of_row, sum_of_end = _row_sum(is_signed), _ends(is_signed)
-    add_blocks = _blocks_of_rows(is_signed)
+    sum_of_row, add_blocks = _row_sum(is_signed), _blocks_of_rows(is_signed)
+    add_ends, set_ends = (_ends_of_rows(is_signed, is_whole) for is_whole in (False, True))
 
     @helper
-    def sum_short_rows(x, length, count, totals):
-        """float64[count] at totals: the sums of rows of byte[length]."""
-        blocks = length // BLOCK
-        groups = count // AT_ONCE if blocks > 0 else 0
-        add_blocks(x, length, groups, blocks, totals)
-        done = blocks * BLOCK
-        if done < length:
-            for c in range(groups * AT_ONCE):
-                end = sum_of_end(x + c * length, length, done)
-                write_total(totals, c, read_total(totals, c) + np.float64(end))
+    def sum_short_rows(x, length, count, readable, totals):
+        """float64[count] at totals: the sums of rows of byte[length]. readable: bytes at x."""
+        done = length // BLOCK * BLOCK
+        together = count
+        if length < HALF_BLOCK:  # as many as HALF_BLOCK bytes can be read of
+            together = min(count, max(readable - HALF_BLOCK + length, 0) // length)
+        groups = together // AT_ONCE
+        if done > 0:
+            add_blocks(x, length, groups, done // BLOCK, totals)
+            if done < length:
+                add_ends(x, length, groups, done, totals)
+        else:
+            set_ends(x, length, groups, 0, totals)
         for c in range(groups * AT_ONCE, count):
             write_total(totals, c, np.float64(sum_of_row(x + c * length, length)))
 
@@ -239,10 +304,11 @@ def sum_rows(name, record, constants, finish):
             count = min(GROUP, end - at, rows - row)
             x = a.input + image * repeats * repeat_pitch + row * length
             is_short = repeats == 1 and length < SHORT
+            readable = (a.outer * rows - at) * length
             if is_short and is_signed:
-                _sum_short_signed(x, length, count, totals)
+                _sum_short_signed(x, length, count, readable, totals)
             elif is_short:
-                _sum_short_unsigned(x, length, count, totals)
+                _sum_short_unsigned(x, length, count, readable, totals)
             for c in range(0 if is_short else count):
                 total = np.int64(0)
                 for repeat in range(repeats):

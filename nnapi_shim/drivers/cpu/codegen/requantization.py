@@ -18,7 +18,7 @@ with them. The first arrays of a table are then int32: M, the exponent if it is 
 is below, else 0; where M is 0, -1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -314,7 +314,9 @@ def in_order(builder: Any, narrow: Any, order: Sequence[int], wanted: int) -> An
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 
-def narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
+def narrow_pairs(
+    builder: Any, groups: Sequence[Any], narrowed: Callable[[Any, Any, Any], Any] = ISA.narrowed
+) -> list[Any]:
     """Pairs of vectors, narrowed to one of elements of half the size; each with the numbers of its
     elements, in the order in which the instruction leaves them.
     """
@@ -322,5 +324,5 @@ def narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
     for at in range(0, len(groups), 2):
         (a, first), (b, second) = groups[at], groups[min(at + 1, len(groups) - 1)]
         order = ISA.narrowing_order(first, second, a.type.element.width)
-        result.append((ISA.narrowed(builder, a, b), order))
+        result.append((narrowed(builder, a, b), order))
     return result

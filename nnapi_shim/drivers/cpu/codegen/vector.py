@@ -94,6 +94,12 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         with cgutils.for_range(self, count) as loop:
             yield loop.index if step == 1 else self.mul(loop.index, long(step))
 
+    @contextmanager
+    def each_until(self, count: Any, step: int = 1) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """As `each`, with a function that ends the block and the loop."""
+        with cgutils.for_range(self, count) as loop:
+            yield self.mul(loop.index, long(step)), loop.do_break
+
     def load_from(self, address: Any, kind: Any, align: int) -> Any:
         """Load from an address."""
         result = self.load(self.inttoptr(address, POINTER), typ=kind)

@@ -23,6 +23,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
 from nnapi_shim.drivers.cpu.lowering.dequantize import STORE
+from nnapi_shim.drivers.cpu.lowering.elements import LINE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
@@ -103,62 +104,162 @@ BLOCK = 64
 read_f32, write_b8 = READ["f32"], WRITE["b8"]
 
 
-@emits(types.int64(*[types.int64] * 2, *[types.float32] * 2, types.int64))
-def quantize_block(builder, source, target, factor, start, lowest):
-    """Quantize BLOCK numbers; returns whether the result of one of them is unsure, which is so for
-    numbers close to a half, NaN, and what lies far out of range.
-
-    start: what is added to products with the factor, so that a half and less than ERROR above it
-    end as whole numbers and less than 2 * ERROR. lowest: the smallest quantized number.
-    """
-    lanes = TILING.lanes
-    floats, words, halfwords = (
-        vector(FLOAT, lanes),
-        vector(WORD, lanes),
-        vector(HALFWORD, 2 * lanes),
-    )
-    factor, start = builder.splat(factor, lanes), builder.splat(start, lanes)
-    least = constant(halfwords, -1)  # of what is behind the points, unsigned
-    signed = constant(halfwords, -128 - FIRST)
-    back = builder.splat(builder.trunc(builder.add(lowest, long(128)), BYTE), 4 * lanes)
-    for begin in range(0, BLOCK, 4 * lanes):
-        groups = []
-        for first in range(0, 4 * lanes, lanes):
-            x = builder.load_from(builder.add(source, long(4 * (begin + first))), floats, 4)
-            fixed = ISA.rounded(builder, ISA.multiply_add(builder, x, factor, start))
-            # What is before a point is larger, or the result is unsure as well.
-            least = builder.call_same("llvm.umin", least, builder.bitcast(fixed, halfwords))
-            whole = builder.ashr(fixed, constant(words, 16))
-            groups.append((whole, [*range(first, first + lanes)]))
-        groups = narrow_pairs(builder, groups)
-        groups = [(builder.call_same("llvm.sadd.sat", x, signed), at) for x, at in groups]
-        [(narrow, order)] = narrow_pairs(builder, groups)
-        narrow = in_order(builder, builder.add(narrow, back), order, 4 * lanes)
-        builder.store_to(narrow, builder.add(target, long(begin)), 1)
-    unsure = builder.icmp_unsigned("<=", least, constant(halfwords, 2 * ERROR))
-    return builder.zext(builder.bitcast(unsure, ir.IntType(2 * lanes)), LONG)
+@helper
+def quantize_each(x, y, first, end, values):
+    """As quantize_f32_b8."""
+    for i in range(first, end):
+        write_b8(y, i, quantized(read_f32(x, i), values))
 
 
-@kernel(QUANTIZE)
-def quantize_by_reciprocal_f32_b8(a, tile):
-    """As quantize_f32_b8, without a division, except in blocks with an unsure result."""
-    x, y, values = a.input, a.output, quantization(a)
-    scale, low, _, zero_point = values
-    factor = UNITS * (ONE / scale)
-    start = UNITS * (HALF_AFTER_FIRST - low) + MOVED
-    lowest = np.int64(low) + zero_point
-    first, end = part(a.count, a.part, tile)
-    if end - first < BLOCK:
-        for i in range(first, end):
-            write_b8(y, i, quantized(read_f32(x, i), values))
+def _fixed(builder, source, at, factor, start):
+    """A vector of numbers from the element `at` on, as quantized numbers in fixed point."""
+    address = builder.add(source, builder.shl(at, long(2)))
+    x = builder.load_from(address, vector(FLOAT, TILING.lanes), 4)
+    return ISA.rounded(builder, ISA.multiply_add(builder, x, factor, start))
+
+
+def _quantizing_kernel(target):
+    """A kernel for results of a type of WRITE."""
+    lanes, is_signed = TILING.lanes, target == "qs8"
+    halfwords = vector(HALFWORD, 2 * lanes)
+    lowest, narrowed = (-128, ISA.narrowed) if is_signed else (0, ISA.narrowed_unsigned)
+
+    def block_of(builder, source, target, block, factor, start):
+        """Quantize the numbers from `block` on; gives the least of what is behind the points."""
+        least = constant(halfwords, -1)
+        for begin in range(0, BLOCK, 4 * lanes):
+            first = builder.add(block, long(begin))
+            groups = []
+            for pair in ((0, lanes), (2 * lanes, 3 * lanes)):
+                fixed = [
+                    _fixed(builder, source, builder.add(first, long(at)), factor, start)
+                    for at in pair
+                ]
+                for each in fixed:
+                    # What is before a point is larger, or the result is unsure as well.
+                    each = builder.bitcast(each, halfwords)
+                    least = builder.call_same("llvm.umin", least, each)
+                whole = ISA.upper_halves(builder, *fixed)
+                moved = builder.call_same(
+                    "llvm.sadd.sat", whole, constant(halfwords, lowest - FIRST)
+                )
+                order = ISA.upper_halves_order(*([*range(at, at + lanes)] for at in pair))
+                groups.append((moved, order))
+            [(narrow, order)] = narrow_pairs(builder, groups, narrowed)
+            narrow = builder.pick(narrow, [order.index(at) for at in range(4 * lanes)])
+            builder.store_to(narrow, builder.add(target, first), 1)
+        return least
+
+    @emits(types.int64(*[types.int64] * 3, *[types.float32] * 2))
+    def quantize_blocks(builder, source, target, blocks, factor, start):
+        """Quantize blocks of BLOCK numbers; returns how many there are before one with an unsure
+        result. Numbers close to a half are unsure, NaN, and what lies far out of range.
+
+        start: what is added to products with the factor, so that a half and less than ERROR above
+        it end as whole numbers and less than 2 * ERROR.
+        """
+        factor, start = builder.splat(factor, lanes), builder.splat(start, lanes)
+        sure = builder.variable(LONG, blocks)
+        with builder.each_until(blocks, BLOCK) as (block, leave):
+            least = block_of(builder, source, target, block, factor, start)
+            unsure = builder.icmp_unsigned("<=", least, constant(halfwords, 2 * ERROR))
+            unsure = builder.bitcast(unsure, ir.IntType(2 * lanes))
+            with builder.if_then(builder.icmp_unsigned("!=", unsure, unsure.type(0)), likely=False):
+                builder.store(builder.udiv(block, long(BLOCK)), sure)
+                leave()
+        return builder.load(sure)
+
+    @kernel(QUANTIZE, f"quantize_by_reciprocal_f32_{target}")
+    def body(a, tile):
+        x, y, values = a.input, a.output, quantization(a)
+        scale, low, _, _ = values
+        factor = UNITS * (ONE / scale)
+        start = UNITS * (HALF_AFTER_FIRST - low) + MOVED
+        first, end = part(a.count, a.part, tile)
+        begin = first
+        while end - begin >= BLOCK:
+            blocks = (end - begin) // BLOCK
+            sure = quantize_blocks(x + begin * 4, y + begin, blocks, factor, start)
+            begin += sure * BLOCK
+            if sure < blocks:
+                quantize_each(x, y, begin, begin + BLOCK, values)
+                begin += BLOCK
+        if begin < end:
+            begin = max(end - BLOCK, first)  # some of the block before, if there is one
+            is_block = end - begin == BLOCK
+            if not is_block or not quantize_blocks(x + begin * 4, y + begin, 1, factor, start):
+                quantize_each(x, y, begin, end, values)
         return 0
-    for begin in range(first, end, BLOCK):
-        at = min(begin, end - BLOCK)  # the last block may have some of the one before
-        if quantize_block(x + at * 4, y + at, factor, start, lowest) != 0:
-            for i in range(at, at + BLOCK):
-                write_b8(y, i, quantized(read_f32(x, i), values))
-    return 0
 
+
+# As quantize_f32_b8, without a division, except in blocks with an unsure result.
+for _target in ("qu8", "qs8"):
+    _quantizing_kernel(_target)
+
+
+line_of = helper(
+    lambda a: (
+        np.int32(a.zero_point),
+        np.int32(a.shift),
+        np.int32(a.multiplier),
+        np.int32(a.target_zero_point),
+        np.int32(a.flip),
+    )
+)
+
+
+def _line_kernel(source):
+    """A kernel for bytes of a type of READ."""
+    is_signed, read = source == "qs8", READ[source[1:]]
+    lanes = 2 * TILING.lanes
+    halfwords, values = vector(HALFWORD, lanes), types.int64
+
+    @emits(types.void(*[values] * 3, *[types.int32] * 5))
+    def line_blocks(
+        builder, x, y, blocks, zero_point, shift, multiplier, target_zero_point, flip
+    ):  # fmt: skip
+        """Blocks of two vectors of bytes."""
+        widened = builder.sext if is_signed else builder.zext
+        shift, multiplier, target_zero_point, zero_point = (
+            builder.splat(builder.trunc(each, HALFWORD), lanes)
+            for each in (shift, multiplier, target_zero_point, builder.shl(zero_point, shift))
+        )
+        flip = builder.splat(builder.trunc(flip, BYTE), 2 * lanes)
+        with builder.each(blocks, 2 * lanes) as begin:
+            groups = []
+            for first in (0, lanes):
+                at = builder.add(x, builder.add(begin, long(first)))
+                value = widened(builder.load_from(at, vector(BYTE, lanes), 1), halfwords)
+                value = builder.sub(builder.shl(value, shift), zero_point)
+                value = ISA.rounded_product(builder, value, multiplier)
+                value = builder.call_same("llvm.sadd.sat", value, target_zero_point)
+                groups.append((value, [*range(first, first + lanes)]))
+            [(narrow, order)] = narrow_pairs(builder, groups)
+            narrow = in_order(builder, builder.xor(narrow, flip), order, 2 * lanes)
+            builder.store_to(narrow, builder.add(y, begin), 1)
+
+    @emits(types.int32(*[types.int32] * 6))
+    def on_line(builder, q, zero_point, shift, multiplier, target_zero_point, flip):
+        """A byte."""
+        value = builder.mul(builder.shl(builder.sub(q, zero_point), shift), multiplier)
+        value = builder.ashr(builder.add(value, WORD(1 << 14)), WORD(15))
+        value = builder.add(value, target_zero_point)
+        return builder.xor(builder.clamp_integers(value, WORD(-128), WORD(127)), flip)
+
+    @kernel(LINE, f"line_{source}")
+    def body(a, tile):
+        x, y = a.input, a.output
+        line = line_of(a)
+        first, end = part(a.count, a.part, tile)
+        blocks = (end - first) // (2 * lanes)
+        line_blocks(x + first, y + first, blocks, *line)
+        for i in range(first + blocks * 2 * lanes, end):
+            write_b8(y, i, on_line(np.int32(read(x, i)), *line))
+        return 0
+
+
+for _source in ("qu8", "qs8"):
+    _line_kernel(_source)
 
 ZERO, BYTE_LIMIT = np.float32(0), np.float32(255)
 WORD_LOW, WORD_LIMIT = np.float32(-(2.0**31)), np.float32(2.0**31)
@@ -193,13 +294,43 @@ for _source in ("f32", "f16"):
 mapped("cast", word_to_byte, "i32", "b8")
 mapped("cast", np.int64, "u8", "i32")
 
+
+def _dequantizing_kernel(source):
+    """The kernel of whole vectors from bytes to float32."""
+    read, write, lanes = READ[source], WRITE["f32"], TILING.lanes
+
+    @emits(types.void(*[types.int64] * 3, *[types.float32] * 2))
+    def dequantize_vectors(builder, x, y, count, scale, zero_point):
+        """Dequantize `count` vectors of bytes."""
+        widened = builder.sext if source == "qs8" else builder.zext
+        scale, zero_point = builder.splat(scale, lanes), builder.splat(zero_point, lanes)
+        with builder.each(count, lanes) as first:
+            value = builder.load_from(builder.add(x, first), vector(BYTE, lanes), 1)
+            value = builder.sitofp(widened(value, vector(WORD, lanes)), zero_point.type)
+            value = builder.fmul(builder.fsub(value, zero_point), scale)
+            builder.store_to(value, builder.add(y, builder.shl(first, long(2))), 4)
+
+    @kernel(DEQUANTIZE, f"dequantize_{source}_f32")
+    def body(a, tile):
+        x, y, values = a.input, a.output, dequantization(a)
+        first, end = part(a.count, a.part, tile)
+        vectors = (end - first) // lanes
+        dequantize_vectors(x + first, y + first * 4, vectors, *values)
+        for i in range(first + vectors * lanes, end):
+            write(y, i, dequantized(read(x, i), values))
+        return 0
+
+
+for _source in ("qu8", "qs8"):
+    _dequantizing_kernel(_source)
 for _float in ("f32", "f16"):
     elementwise(
         f"quantize_{_float}_b8", QUANTIZE, READ[_float], WRITE["b8"], quantized, quantization
     )
     dequantize_channels(_float)
 for _source, _target in (
-    *product(("qu8", "qs8"), ("f32", "f16")),
+    ("qu8", "f16"),
+    ("qs8", "f16"),
     *product(("qu16", "qs16"), ("f32",)),
 ):
     _name = f"dequantize_{_source}_{_target}"

@@ -8,6 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from nnapi_shim.drivers.cpu.codegen.byte_extremes import ROWS, largest_of_rows
 from nnapi_shim.drivers.cpu.codegen.byte_lanes import sum_lanes
 from nnapi_shim.drivers.cpu.codegen.byte_rows import sum_rows
 from nnapi_shim.drivers.cpu.codegen.clock import LONG, late
@@ -350,3 +351,26 @@ _start = helper(lambda constants: np.uint8(0))
 _extreme = Reduction("reduce_extreme", EXTREME_BYTES, "b8", _constants, _start, write_byte)
 reduce_rows(_extreme, largest_byte, larger)
 reduce_lanes(_extreme, flipped_byte, "u8", larger, largest)
+
+
+@kernel(EXTREME_BYTES)
+def reduce_extreme_rows_b8(a, tile):
+    """Chosen for many short rows, of repeats = 1."""
+    length, values = a.length, _constants(a)
+    count = a.outer * a.rows
+    at, end = part(count, a.tile_blocks, tile)
+    while at < end:
+        together = end - at
+        if length < ROWS:  # as many as ROWS bytes can be read of
+            together = min(together, max((count - at + 1) * length - ROWS, 0) // length)
+        x = a.input + at * length
+        groups = together // ROWS
+        if groups > 0:
+            largest_of_rows(x, length, groups, a.flip, a.is_truth, a.output + at)
+            at += groups * ROWS
+        elif length >= ROWS and end - ROWS >= tile * a.tile_blocks:
+            at = end - ROWS  # with some of the rows before
+        else:
+            write_byte(a.output, at, largest_byte(x, length, values), values)
+            at += 1
+    return 0

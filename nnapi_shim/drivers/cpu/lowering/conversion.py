@@ -39,9 +39,10 @@ def lower_quantize(op: BoundOperation) -> list[Step]:
     count = element_count(target.dimensions)
     # More than twice as fast. The reciprocals of other scales are no normal numbers.
     has_reciprocal = source == "f32" and 2.0**-100 <= target.scale <= 2.0**100
+    type = "qu8" if lowest == 0 else "qs8"
     step = Step(
         QUANTIZE,
-        "quantize_by_reciprocal_f32_b8" if has_reciprocal else f"quantize_{source}_b8",
+        f"quantize_by_reciprocal_f32_{type}" if has_reciprocal else f"quantize_{source}_b8",
         input=op.input,
         output=target,
         **shared(count),

@@ -26,6 +26,13 @@ ELEMENTS = {"count": INT64, "part": INT64}
 """In a record: a tile is `part` of `count` elements."""
 MAP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS)
 LOOKUP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
+LINE = record(
+    Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS,
+    zero_point=INT64, shift=INT64, multiplier=INT64, target_zero_point=INT64, flip=INT64,
+)  # fmt: skip
+"""Requantized bytes (byte_lines.py). target_zero_point: of an int8, whose bits are XORed with
+`flip` where the output is uint8.
+"""
 
 TILE = 1 << 14
 """Elements per tile: kernels process 2 to 8 elements per nanosecond; LOOKUP is so fast that its
@@ -72,17 +79,23 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
         return [], operand
     from nnapi_shim.drivers.cpu.lowering.byte_tables import rescaled
 
-    count = element_count(operand.dimensions)
-    buffer = Buffer(count)
-    step = Step(
-        LOOKUP,
-        "lookup_b8",
-        input=operand,
-        output=buffer,
-        **shared(count, TILE),
-        table=rescaled(operand, target, requantized(operand, target)),
-    )
-    return [step], buffer
+    buffer = Buffer(element_count(operand.dimensions))
+    table = rescaled(operand, target, requantized(operand, target))
+    return [rescaling(operand, target, table, input=operand, output=buffer)], buffer
+
+
+def rescaling(source: BoundOperand, target: BoundOperand, table: bytes, **ends: Any) -> Step:
+    """The step that replaces bytes by those of a table for another scale and zero point. ends: the
+    input and the output.
+    """
+    from nnapi_shim.drivers.cpu.lowering.byte_lines import line_of
+
+    tiles = shared(element_count(source.dimensions), TILE)
+    line = line_of(source, target, table)
+    if line is None:
+        return Step(LOOKUP, "lookup_b8", **ends, **tiles, table=table)
+    name = "line_qu8" if QUANTIZED_RANGE[source.type][0] == 0 else "line_qs8"
+    return Step(LINE, name, **ends, **tiles, **line._asdict())
 
 
 def stays(operand: BoundOperand, target: BoundOperand) -> bool:

@@ -42,6 +42,9 @@ ROUNDS = 8
 FEW_LANES, FEW_ELEMENTS = 64, 1 << 18
 """Lanes and elements of a float32 sum in registers, at most."""
 
+MOST_SHORT, MANY_ROWS = 1 << 12, 16
+"""Bytes of a row, at most, and rows, at least, of maxima of many rows at a time."""
+
 LANE_ROOM = 8
 """Bytes per lane: the partial result."""
 
@@ -286,6 +289,12 @@ def _has_few_vectors(view: View) -> bool:
     )
 
 
+def _has_short_rows(view: View) -> bool:
+    """Whether maxima of bytes are computed for many rows together."""
+    is_row = view.repeats == view.inner == 1
+    return is_row and view.length <= MOST_SHORT and view.outer * view.rows >= MANY_ROWS
+
+
 def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
     """float16 is widened before and narrowed after."""
     before, source = image_in(op.input, False)
@@ -298,6 +307,8 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
     if is_in_registers:
         name = "sum_vectors"
         elements *= view.inner
+    elif layout is EXTREME_BYTES and _has_short_rows(view):
+        name += "_rows"
     elif view.inner > 1:
         name += "_lanes"
         while 2 * fold * view.inner <= LANES and ROUNDS * 2 * fold <= view.length:

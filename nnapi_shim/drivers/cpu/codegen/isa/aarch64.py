@@ -94,10 +94,14 @@ class Neon(Portable):
         """SRSHL."""
         return self._call("srshl", builder, product, right)
 
+    def rounded_product(self, builder: Any, x: Any, y: Any) -> Any:
+        """SQRDMULH."""
+        return self._call("sqrdmulh", builder, x, y)
+
     def _call(self, instruction: str, builder: Any, *operands: Any) -> Any:
-        """An instruction for vectors of int32."""
+        """An instruction for vectors of int32 or int16."""
         kind = operands[0].type
-        name = f"llvm.aarch64.neon.{instruction}.v{kind.count}i32"
+        name = f"llvm.aarch64.neon.{instruction}.v{kind.count}i{kind.element.width}"
         return builder.call_by_name(name, kind, *operands)
 
     def clamp(self, builder: Any, value: Any, low: Any, high: Any) -> Any:
@@ -107,10 +111,26 @@ class Neon(Portable):
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """SQXTN and SQXTN2."""
-        count, bits = a.type.count, a.type.element.width
-        kind = vector(ir.IntType(bits // 2), count)
-        name = f"llvm.aarch64.neon.sqxtn.v{count}i{bits // 2}"
+        return self._narrowed_by("sqxtn", builder, a, b)
+
+    def narrowed_unsigned(self, builder: Any, a: Any, b: Any) -> Any:
+        """SQXTUN and SQXTUN2."""
+        return self._narrowed_by("sqxtun", builder, a, b)
+
+    def _narrowed_by(self, instruction: str, builder: Any, a: Any, b: Any) -> Any:
+        count, bits = a.type.count, a.type.element.width // 2
+        name = f"llvm.aarch64.neon.{instruction}.v{count}i{bits}"
+        kind = vector(ir.IntType(bits), count)
         return builder.join([builder.call_by_name(name, kind, part) for part in (a, b)])
+
+    def sums_of_8_bytes(self, builder: Any, value: Any) -> Any:
+        """UADDLP three times."""
+        for element, count in ((HALFWORD, 8), (WORD, 4), (LONG, 2)):
+            before, kind = value.type, vector(element, count)
+            name = f"llvm.aarch64.neon.uaddlp.v{count}i{element.width}"
+            name += f".v{before.count}i{before.element.width}"
+            value = builder.call_by_name(name, kind, value)
+        return value
 
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """UADDLV."""

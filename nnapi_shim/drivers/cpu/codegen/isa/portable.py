@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.codegen.vector import LONG, WORD, constant, vector
+from nnapi_shim.drivers.cpu.codegen.vector import HALFWORD, LONG, WORD, constant, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 
 
@@ -90,6 +90,14 @@ class Portable:
         """As `dot_quads`, for operands whose sums of two neighbouring products fit int16."""
         return self.dot_quads(builder, total, x, y)
 
+    def sums_of_8_bytes(self, builder: Any, value: Any) -> Any:
+        """The sums of the halves of <16 x i8>, unsigned, as <2 x i64>."""
+        wide = builder.zext(value, vector(HALFWORD, 16))
+        while wide.type.count > 2:
+            count = wide.type.count
+            wide = builder.add(*(builder.pick(wide, range(part, count, 2)) for part in (0, 1)))
+        return builder.zext(wide, vector(LONG, 2))
+
     def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
         """The sum of <16 x i8>, unsigned, as an i64."""
         wide = vector(WORD, 16)
@@ -140,16 +148,42 @@ class Portable:
 
         `narrowing_order` says in which order.
         """
-        count, bits = a.type.count, a.type.element.width
-        kind = vector(ir.IntType(bits // 2), count)
-        limit = 2 ** (bits // 2 - 1)
-        low, high = constant(a.type, -limit), constant(a.type, limit - 1)
+        limit = 1 << a.type.element.width // 2 - 1
+        return self._narrowed_within(builder, a, b, -limit, limit - 1)
+
+    def narrowed_unsigned(self, builder: Any, a: Any, b: Any) -> Any:
+        """`narrowed`, of int16 to uint8."""
+        return self._narrowed_within(builder, a, b, 0, 255)
+
+    def _narrowed_within(self, builder: Any, a: Any, b: Any, least: int, most: int) -> Any:
+        kind = vector(ir.IntType(a.type.element.width // 2), a.type.count)
+        low, high = constant(a.type, least), constant(a.type, most)
         parts = [builder.clamp_integers(x, low, high) for x in (a, b)]
         return builder.join([builder.trunc(x, kind) for x in parts])
 
     def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
         """Numbers of the elements of `narrowed`; a, b: those of the elements of its operands."""
         return [*a, *b]
+
+    def upper_halves(self, builder: Any, a: Any, b: Any) -> Any:
+        """The upper 16 bits of the int32 of two vectors, as one vector.
+
+        `upper_halves_order` says in which order.
+        """
+        kind = vector(HALFWORD, 2 * a.type.count)
+        upper = range(1, 4 * a.type.count, 2)
+        return builder.pick_of_two(builder.bitcast(a, kind), builder.bitcast(b, kind), upper)
+
+    def upper_halves_order(self, a: Sequence[int], b: Sequence[int]) -> list[int]:
+        """As `narrowing_order`."""
+        return [*a, *b]
+
+    def rounded_product(self, builder: Any, x: Any, y: Any) -> Any:
+        """(x * y + 2^14) >> 15 on vectors of int16, of which not both are -2^15."""
+        wide = vector(WORD, x.type.count)
+        product = builder.mul(*(builder.sext(each, wide) for each in (x, y)))
+        product = builder.add(product, constant(wide, 1 << 14))
+        return builder.trunc(builder.ashr(product, constant(wide, 15)), x.type)
 
     def clamp(self, builder: Any, value: Any, low: Any, high: Any) -> Any:
         """min(max(value, low), high) on vectors of floats; NaN stays NaN, and -0 where low is 0."""

@@ -22,6 +22,8 @@ class V2(Portable):
     byte_pairs_name = "llvm.x86.ssse3.pmadd.ub.sw.128"
     round_name = "llvm.x86.sse2.cvtps2dq"
     narrow_names = {32: "llvm.x86.sse2.packssdw.128", 16: "llvm.x86.sse2.packsswb.128"}  # noqa: RUF012
+    narrow_unsigned_name = "llvm.x86.sse2.packuswb.128"
+    rounded_product_name = "llvm.x86.ssse3.pmul.hr.sw.128"
     lookup_bytes, lookup_name = 16, "llvm.x86.ssse3.pshuf.b.128"
 
     def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
@@ -35,10 +37,14 @@ class V2(Portable):
         pairs = builder.call_by_name(self.byte_pairs_name, halfwords, x, y)
         return self.dot_pairs(builder, total, pairs, constant(halfwords, 1))
 
-    def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
+    def sums_of_8_bytes(self, builder: Any, value: Any) -> Any:
         """PSADBW with 0."""
-        zero, pair = ir.Constant(value.type, None), vector(LONG, 2)
-        halves = builder.call_by_name("llvm.x86.sse2.psad.bw", pair, value, zero)
+        zero = ir.Constant(value.type, None)
+        return builder.call_by_name("llvm.x86.sse2.psad.bw", vector(LONG, 2), value, zero)
+
+    def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
+        """PSADBW with 0, and an addition."""
+        halves = self.sums_of_8_bytes(builder, value)
         low, high = (builder.extract_element(halves, ir.Constant(WORD, at)) for at in (0, 1))
         return builder.add(low, high)
 
@@ -48,9 +54,15 @@ class V2(Portable):
 
     def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
         """128 bits of a, 128 bits of b, and so on."""
-        count, bits = a.type.count, a.type.element.width
-        kind = vector(ir.IntType(bits // 2), 2 * count)
-        return builder.call_by_name(self.narrow_names[bits], kind, a, b)
+        return self._narrowed_by(self.narrow_names[a.type.element.width], builder, a, b)
+
+    def narrowed_unsigned(self, builder: Any, a: Any, b: Any) -> Any:
+        """PACKUSWB."""
+        return self._narrowed_by(self.narrow_unsigned_name, builder, a, b)
+
+    def _narrowed_by(self, name: str, builder: Any, a: Any, b: Any) -> Any:
+        kind = vector(ir.IntType(a.type.element.width // 2), 2 * a.type.count)
+        return builder.call_by_name(name, kind, a, b)
 
     def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
         """As `narrowed` says."""
@@ -61,6 +73,22 @@ class V2(Portable):
             for part in (a, b)
             for number in part[start : start + size]
         ]
+
+    def upper_halves(self, builder: Any, a: Any, b: Any) -> Any:
+        """PSRLD, and PBLENDW: elements of a and b alternate."""
+        lanes = a.type.count
+        lower = builder.lshr(a, constant(a.type, 16))
+        kind = vector(HALFWORD, 2 * lanes)
+        order = [at + (2 * lanes if at % 2 else 0) for at in range(2 * lanes)]
+        return builder.pick_of_two(builder.bitcast(lower, kind), builder.bitcast(b, kind), order)
+
+    def upper_halves_order(self, a: Sequence[int], b: Sequence[int]) -> list[int]:
+        """As `upper_halves` says."""
+        return [number for pair in zip(a, b, strict=True) for number in pair]
+
+    def rounded_product(self, builder: Any, x: Any, y: Any) -> Any:
+        """PMULHRSW."""
+        return builder.call_by_name(self.rounded_product_name, x.type, x, y)
 
     def lookup(self, builder: Any, table: Any, value: Any) -> Any:
         """PSHUFB looks up 16 entries by the lower four bits, in each sixteenth of the table; the
@@ -97,6 +125,8 @@ class V3(V2):
     byte_pairs_name = "llvm.x86.avx2.pmadd.ub.sw"
     round_name = "llvm.x86.avx.cvt.ps2dq.256"
     narrow_names = {32: "llvm.x86.avx2.packssdw", 16: "llvm.x86.avx2.packsswb"}  # noqa: RUF012
+    narrow_unsigned_name = "llvm.x86.avx2.packuswb"
+    rounded_product_name = "llvm.x86.avx2.pmul.hr.sw"
     lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
 
 
@@ -116,7 +146,17 @@ class V4(V3):
         32: "llvm.x86.avx512.packssdw.512",
         16: "llvm.x86.avx512.packsswb.512",
     }
+    narrow_unsigned_name = "llvm.x86.avx512.packuswb.512"
+    rounded_product_name = "llvm.x86.avx512.pmul.hr.sw.512"
     has_reciprocal_root = True
+
+    def upper_halves(self, builder: Any, a: Any, b: Any) -> Any:
+        """VPERMT2W."""
+        return Portable.upper_halves(self, builder, a, b)
+
+    def upper_halves_order(self, a: Sequence[int], b: Sequence[int]) -> list[int]:
+        """As they come."""
+        return Portable.upper_halves_order(self, a, b)
 
     def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
         """VPDPBUSD."""

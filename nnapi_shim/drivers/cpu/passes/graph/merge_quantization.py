@@ -4,7 +4,13 @@ The table has the results of the two operations for all 256 values, with both fl
 """
 
 from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, all_rounded_away, shared, singles
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    LOOKUP,
+    all_rounded_away,
+    rescaling,
+    shared,
+    singles,
+)
 from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
@@ -37,7 +43,7 @@ def merge_quantization(graph: MutableGraph) -> None:
             graph.replace_uses(target, source)
             text = f"{title(item)}: undoes {title(first)}"
         else:
-            lower = Translation(table).lower
+            lower = Rescaling(table).lower
             fused = Fused(OperationType.QUANTIZE, (source,), (target,), item.number, lower)
             match.replace(QUANTIZE, fused)
             text = f"{title(item)}: reads the bytes that {title(first)} reads, through a table"
@@ -65,6 +71,18 @@ class Translation:
             table=self._table,
         )
         return [step]
+
+
+class Rescaling(Translation):
+    """The same where the table is that of other scales."""
+
+    def lower(
+        self, inputs: Sequence[BoundOperand], outputs: Sequence[BoundOperand]
+    ) -> list[Step | Alias]:
+        """One step."""
+        source, target = inputs[0], outputs[0]
+        ends = {"in_place": "input", "input": source, "output": target}
+        return [rescaling(source, target, self._table, **ends)]
 
 
 def _table(source: Operand, target: Operand) -> bytes:
