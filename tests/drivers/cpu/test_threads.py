@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim import settings
 from nnapi_shim.drivers.cpu.program import threads
-from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS, available, count, crew
+from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS, available, count, crew, settled
 from nnapi_shim.drivers.cpu.run.tile_timing import timed_regions
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.tools.inputs import made_up
@@ -42,6 +43,36 @@ def test_the_setting(monkeypatch, capfd, text, expected):
     else:
         (line,) = lines
         assert line.endswith(f"{text!r}, which is not used; 64 threads, the most, are used")
+
+
+def test_a_block_reads_the_setting_once_on_its_thread(monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_THREADS", "5")
+    elsewhere = []
+    with pytest.raises(ZeroDivisionError), settled():
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", "7")
+        other = Thread(target=lambda: elsewhere.append(count()))
+        other.start()
+        other.join()
+        with settled():
+            assert count() == 5
+        assert count() == 5
+        raise ZeroDivisionError
+    assert (elsewhere, count()) == ([7], 7)
+
+
+def test_a_compilation_reads_it_a_few_times(monkeypatch):
+    """Not for each of 31 operations."""
+    model = nnapi_shim.load(MODELS / "mobilenet_v1_025_224_quant.tflite")
+    reads = []
+
+    class Setting:
+        def get(self):
+            reads.append(None)
+            return "2"
+
+    monkeypatch.setattr(threads, "THREADS", Setting())
+    model.compile("nnapi-cpu")
+    assert 0 < len(reads) < 5
 
 
 @pytest.mark.parametrize("text", ["", "0", "all", "-1", "2.5", "²"])

@@ -203,12 +203,12 @@ class GraphLowering:
             self._lowered[key] = Lowered(use, steps, scheduled, empty_outputs)
 
     def _key(self, item: Operation) -> tuple[Any, ...] | None:
-        """The key of an operation if one of its type, and with operands of the same dimensions,
-        scales and zero points, has been seen before; else None.
+        """The key of an operation if one of its type has been seen before whose first inputs, and
+        outputs, had the same dimensions, scales and zero points; else None.
         """
         if item.type not in self._seen:
             declared = self.operands.declared
-            like = item.type, *[declared[index][1:4] for index in item.inputs + item.outputs]
+            like = item.type, *[declared[at][1:4] for at in item.inputs[:2] + item.outputs]
             if like not in self._seen:
                 self._seen.add(like)
                 return None

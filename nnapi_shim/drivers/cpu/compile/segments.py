@@ -9,6 +9,7 @@ lowers nothing.
 from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, Suspension
 from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT, Frame, Program
+from nnapi_shim.drivers.cpu.program.threads import settled
 from nnapi_shim.hal.types import OutputShape, byte_size
 from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.limits import until
@@ -53,7 +54,7 @@ class Segment:
     def __init__(self, lowering: GraphLowering) -> None:
         self.suspension: Suspension | None = None
         self.lowering = lowering
-        with until(lowering.deadline_ns):
+        with until(lowering.deadline_ns), settled():
             self._compile(lowering)
 
     def _compile(self, lowering: GraphLowering) -> None:

@@ -6,6 +6,7 @@ several `joined` pixels. The last block, slab and segment start earlier instead 
 and store some values twice.
 """
 
+from math import inf
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, fastest
@@ -87,13 +88,17 @@ def cuts(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> list[Cut
     reach = (window.filter_width - 1) * conv.dilation_width
     planes, further = min(stride, reach + 1), reach // stride
     words = -(-window.filter_height // tiling.group)
-    best: dict[int, Cut] = {}
+    best: list[Cut] = []
     slabs = {channels} | {n * width for n in (1, 2, 4) if n * width < channels}
     for slab in slabs:
         room = (INTERLEAVED_WORDS - width) // (words * planes * slab) - further
         if room < 1:
             continue
         segments = -(-outputs // room)
+        is_one_run = slab == channels and (
+            stride == 1 or _is_scattered(channels, slab, stride, planes, tiling)
+        )
+        least, cut = inf, None
         for joined in range(1, MAX_JOINED + 1 if slab == channels else 2):
             segment = -(-outputs // segments)
             segment = min(-(-segment // joined) * joined, outputs)
@@ -102,18 +107,18 @@ def cuts(conv: ConvolutionDescriptor, channels: int, tiling: Tiling) -> list[Cut
             plane = segment + further
             pieces = -(-joined * slab // width)
             runs, elements = plane * planes, slab
-            if slab == channels and (
-                stride == 1 or _is_scattered(channels, slab, stride, planes, tiling)
-            ):
+            if is_one_run:
                 runs, elements = 1, plane * planes * slab
             whole, rest = divmod(elements, width)
             interleave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
             groups = -(-segment // joined)
             sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
             cost = -(-channels // slab) * -(-outputs // segment) * (SLAB + interleave + sums)
-            cut = cost, Blocks(slab, joined, segment, plane, planes)
-            best[slab] = min(best.get(slab, cut), cut)
-    return sorted(best.values())
+            if cost < least:
+                least, cut = cost, Blocks(slab, joined, segment, plane, planes)
+        if cut is not None:
+            best.append((least, cut))
+    return sorted(best)
 
 
 def lower_interleaved(

@@ -166,7 +166,7 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
 def _row_table(tail: int, row_bytes: int, tile_rows: int) -> bytes:
     """Offsets of the rows of a tile, then of the last one, which has `tail` rows."""
     offsets = [row * row_bytes for row in range(tile_rows)]
-    offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
+    offsets += offsets[:tail] + offsets[tail - 1 : tail] * (tile_rows - tail)
     return pack(f"<{2 * tile_rows}q", *offsets)
 
 

@@ -4,6 +4,7 @@ native/pool.c has the threads.
 """
 
 import os
+from _thread import _local
 
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hints import Iterator, NamedTuple
@@ -33,8 +34,31 @@ def crew(preference: ExecutionPreference, priority: Priority) -> Crew:
     return Crew(1 if saves else count(), RANKS[priority])
 
 
+class _Settled(_local):
+    """number: of `settled`; 0 outside of it."""
+
+    number = 0
+
+
+_of_thread = _Settled()
+
+
+class settled:  # noqa: N801 (it is used as a word of a sentence)
+    """`with settled()`: `count` reads the setting once for the block, on this thread."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before, _of_thread.number = _of_thread.number, count()
+
+    def __exit__(self, *raised: object) -> None:
+        _of_thread.number = self._before
+
+
 def count() -> int:
     """The number of threads of a run: NNAPI_SHIM_THREADS, else the available processors."""
+    if _of_thread.number:
+        return _of_thread.number
     text = THREADS.get()
     if text and text != "0":
         if text.isascii() and text.isdigit():
