@@ -47,6 +47,14 @@ def defer_while_importing() -> None:
 
         exec_module = deferred(modules.SourceLoader.exec_module)
 
+    class OwnFinder:
+        """Finds modules of this package, before others are asked."""
+
+        @staticmethod
+        def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
+            """The spec of a module or None; reads no file."""
+            return modules.find(name, path, SourceLoader)
+
     class Finder(PathFinder):
         """Finds modules as PathFinder does."""
 
@@ -55,9 +63,6 @@ def defer_while_importing() -> None:
         @classmethod
         def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
             """The spec of a module or None; its loader runs with signals blocked."""
-            own_spec = modules.find(name, path, SourceLoader)  # reads no file
-            if own_spec is not None:
-                return own_spec
             spec = find(name, path, target)
             loader: Any = getattr(spec, "loader", None)
             own = getattr(loader, "__dict__", None)
@@ -69,3 +74,4 @@ def defer_while_importing() -> None:
 
     find = deferred(PathFinder.find_spec)
     sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+    sys.meta_path.insert(0, OwnFinder)

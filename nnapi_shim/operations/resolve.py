@@ -82,13 +82,14 @@ def check_inputs(op: BoundOperation) -> None:
     given: list[tuple[str, BoundOperand]] = []
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
-        operands: Sequence[object] = (value,)
-        if value is None or name == repeated:
+        if type(value) is BoundOperand:
+            operands = [value]
+        elif value is None or name == repeated:
             check_omitted(op, name)
-            operands = value or ()
+            operands = [operand for operand in value or () if type(operand) is BoundOperand]
+        else:
+            continue
         for operand in operands:
-            if type(operand) is not BoundOperand:
-                continue
             if 0 in operand.dimensions and not operation.allow_zero_sized:
                 raise operation.refused_input(
                     f"{name} has dimensions {list(operand.dimensions)}; none may be 0",
