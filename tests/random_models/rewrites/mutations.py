@@ -152,8 +152,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     ),
     "fuse_additions": (
         M(" and len(readers[root]) == 1", ""),
-        M("> 1 and is_one_by_one(step.fields)", "> 1"),
-        M("in FLOATS and is_one_by_one(step.fields)", "in FLOATS"),
+        M(" and is_one_by_one(step.fields)", ""),
         M("schedule.is_temporary(root) and ", ""),
         M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
