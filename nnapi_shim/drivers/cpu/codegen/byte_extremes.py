@@ -1,16 +1,19 @@
 """Maxima of rows of bytes, sixteen rows at a time."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, constant, long, vector
 
 ROWS = 16
 """Rows that are processed together, and bytes of the vectors of their maxima."""
-WIDE = 4 * TILING.lanes
+WIDE = 64
+"""Bytes of a row that are processed at a time: one to four vectors."""
+AT_ONCE = 4
+"""Rows that are read at a time."""
 
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:
@@ -48,40 +51,46 @@ def largest_of_rows(
     used = builder.select(is_short, builder.trunc(length, BYTE), BYTE(ROWS))
     used = builder.sext(builder.lanes_before(used, ROWS), kind)
     truth = builder.splat(builder.icmp_signed("!=", is_truth, long(0)), ROWS)
-    blocks = builder.sdiv(length, long(WIDE)) if WIDE > ROWS else long(0)
+    blocks = builder.sdiv(length, long(WIDE))
     done = builder.mul(blocks, long(WIDE))
     parts = builder.sdiv(builder.sub(length, done), long(ROWS))
-    scratch = [builder.variable(kind) for _ in range(ROWS)]
-    most, widest = builder.variable(kind), builder.variable(wide)
+    most, widest = ([builder.variable(type) for _ in range(AT_ONCE)] for type in (kind, wide))
 
-    def at_most(address: Any) -> Any:
-        return builder.xor(builder.load_from(address, kind, 1), flips)
+    def flipped(address: Any, type: Any = kind) -> Any:
+        value = builder.load_from(address, type, 1)
+        return builder.xor(value, flips if type is kind else wide_flips)
 
-    def row_of(row: Any) -> Any:
-        value = builder.and_(at_most(builder.add(row, last)), used)
-        builder.store(value, most)
-        if WIDE > ROWS:
-            with builder.if_then(builder.icmp_signed(">", blocks, long(0))):
-                builder.store(constant(wide, 0), widest)
-                with builder.each(blocks, WIDE) as offset:
-                    value = builder.load_from(builder.add(row, offset), wide, 1)
-                    value = builder.xor(value, wide_flips)
-                    builder.store(_larger(builder, builder.load(widest), value), widest)
-                value = builder.load(widest)
+    def join(slot: Any, value: Any) -> None:
+        builder.store(_larger(builder, builder.load(slot), value), slot)
+
+    def maxima(rows: Sequence[Any]) -> list[Any]:
+        """Vectors of AT_ONCE rows, of whose elements the largest are the maxima."""
+        for slot, row in zip(most, rows, strict=True):
+            builder.store(builder.and_(flipped(builder.add(row, last)), used), slot)
+        with builder.if_then(builder.icmp_signed(">", blocks, long(0))):
+            for slot in widest:
+                builder.store(constant(wide, 0), slot)
+            with builder.each(blocks, WIDE) as offset:
+                for slot, row in zip(widest, rows, strict=True):
+                    join(slot, flipped(builder.add(row, offset), wide))
+            for slot, wide_slot in zip(most, widest, strict=True):
+                value = builder.load(wide_slot)
                 while (count := value.type.count) > ROWS:
                     halves = (range(count // 2), range(count // 2, count))
                     value = _larger(builder, *(builder.pick(value, half) for half in halves))
-                builder.store(_larger(builder, builder.load(most), value), most)
+                join(slot, value)
         with builder.each(parts, ROWS) as offset:
-            value = at_most(builder.add(row, builder.add(done, offset)))
-            builder.store(_larger(builder, builder.load(most), value), most)
-        return builder.load(most)
+            for slot, row in zip(most, rows, strict=True):
+                join(slot, flipped(builder.add(row, builder.add(done, offset))))
+        return [builder.load(slot) for slot in most]
 
     with builder.each(groups) as group:
         first = builder.add(x, builder.mul(builder.mul(group, long(ROWS)), length))
-        for number, slot in enumerate(scratch):
-            builder.store(row_of(builder.add(first, builder.mul(length, long(number)))), slot)
-        result = _across(builder, [builder.load(slot) for slot in scratch])
+        rows = [builder.add(first, builder.mul(length, long(number))) for number in range(ROWS)]
+        vectors: list[Any] = []
+        for number in range(0, ROWS, AT_ONCE):
+            vectors += maxima(rows[number : number + AT_ONCE])
+        result = _across(builder, vectors)
         result = builder.xor(result, flips)
         is_true = builder.icmp_unsigned("!=", result, constant(kind, 0))
         result = builder.select(truth, builder.zext(is_true, kind), result)

@@ -42,7 +42,7 @@ ROUNDS = 8
 FEW_LANES, FEW_ELEMENTS = 64, 1 << 18
 """Lanes and elements of a float32 sum in registers, at most."""
 
-MOST_SHORT, MANY_ROWS = 1 << 12, 16
+MOST_SHORT, MANY_ROWS = 1 << 9, 16
 """Bytes of a row, at most, and rows, at least, of maxima of many rows at a time."""
 
 LANE_ROOM = 8
