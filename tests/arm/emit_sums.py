@@ -18,7 +18,7 @@ from unittest.mock import patch
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.codegen import epilogue, fused_add
+from nnapi_shim.drivers.cpu.codegen import byte_epilogue, epilogue, fused_add
 from nnapi_shim.drivers.cpu.codegen.fused_add import AdditionConstants
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import ADDEND_ARGUMENTS, ARGUMENTS
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
@@ -47,7 +47,7 @@ def constants(change: Callable[[Builder, AdditionConstants], None]) -> Any:
             super().__init__(builder, *args)
             change(builder, self)
 
-    return patch.object(epilogue, "AdditionConstants", Changed)
+    return patch.object(byte_epilogue, "AdditionConstants", Changed)
 
 
 def without_limits(builder: Builder, own: AdditionConstants) -> None:
@@ -74,13 +74,13 @@ class Truncating(type(ISA)):  # type: ignore[misc]
         return builder.fptosi(value, vector(WORD, value.type.count))
 
 
-def without_product_bounds(own: epilogue.Epilogue) -> Any:
+def without_product_bounds(own: byte_epilogue.ByteEpilogue) -> Any:
     """The constants of a product that may be any int8."""
     columns, last = constants_of(own)
-    return epilogue._Constants(columns, last._replace(low=FLOAT(-128), high=FLOAT(127)))
+    return byte_epilogue._Constants(columns, last._replace(low=FLOAT(-128), high=FLOAT(127)))
 
 
-constants_of = epilogue.Epilogue._constants
+constants_of = byte_epilogue.ByteEpilogue._constants
 
 MISTAKES = {
     "limits": constants(without_limits),
@@ -89,7 +89,7 @@ MISTAKES = {
     "scale1": without(1),
     "offset": without(2),
     "truncated": patch.object(fused_add, "ISA", Truncating(target())),
-    "bounds": patch.object(epilogue.Epilogue, "_constants", without_product_bounds),
+    "bounds": patch.object(byte_epilogue.ByteEpilogue, "_constants", without_product_bounds),
 }
 
 

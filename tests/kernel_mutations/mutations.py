@@ -31,7 +31,7 @@ F = Fault
 SLIDING = "depthwise_sliding"
 COUPLES = "coupled_words"
 COLUMNS = "float_columns"
-EPILOGUE = "epilogue products gemm_microkernel gemm_tile"
+EPILOGUE = "byte_epilogue epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
     "activation": Family(
@@ -49,7 +49,7 @@ FAMILIES: dict[str, Family] = {
             F("        if others != 0:\n            return False\n", ""),
             F("for second in range(-128, 128):", "for second in range(-128, 0):"),
             F("for first in range(-128, 128):", "for first in range(0, 128):"),
-            F("scale0 = beside(a.scale0, trial // NEAR % NEAR)", "scale0 = a.scale0"),
+            F("scales[2] = scale0, scale1, offset", "scales[2] = a.scale0, a.scale1, a.offset"),
             F("xor32(np.int32(y), flip), values)", "np.int32(y), values)"),
             F("min(max(nearest(total), lowest), highest)", "min(nearest(total), highest)"),
             F("clamp(function(x, y), bounds[0], bounds[1])", "max(function(x, y), bounds[0])"),
