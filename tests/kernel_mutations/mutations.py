@@ -135,7 +135,7 @@ FAMILIES: dict[str, Family] = {
     "depthwise_quantized": Family(
         "convolution many_threads",
         (
-            F("bias[c] - a.sum_zero * total", "bias[c] + a.sum_zero * total"),
+            F("np.int32(a.sum_zero if shift == 0 else 0)", "np.int32(a.sum_zero)"),
             F("first_panel = a.panels + first_slab", "first_panel = a.panels + 0"),
         ),
     ),
