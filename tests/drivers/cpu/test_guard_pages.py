@@ -28,6 +28,28 @@ def test_nothing_outside_an_operand_is_touched(family):
     assert "computed" in lines[-1]
 
 
+def test_nothing_behind_short_rows_is_read():
+    """Kernels for many rows at a time read bytes of the rows behind."""
+    code = "\n".join(
+        [
+            "import numpy as np",
+            "from tests.drivers.cpu.guard_pages import run",
+            "from tests.operations.cases import USES, example",
+            "from tests.single import i32",
+            "for use in USES:",
+            "    if use.operation.type.name in ('MEAN', 'REDUCE_MAX', 'REDUCE_ANY'):",
+            "        for rows in (16, 40, 133):",
+            "            for length in (1, 3, 13, 15):",
+            "                plan = {'input': (rows, length), 'axes': i32([1]), 'keep_dims': False}",
+            "                sample = example(use, np.random.default_rng(1), plan=plan)",
+            "                assert run(sample, False, True) == 'computed'",
+        ]
+    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert result.returncode == 0, (result.returncode, result.stderr[-2000:])
+
+
 def test_a_touched_page_is_noticed():
     code = "\n".join(
         [
