@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.isa import aarch64
+from nnapi_shim.drivers.cpu.isa.every import TIERS
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
 from nnapi_shim.drivers.cpu.passes.schedule import fuse_additions
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.reference.fixed_point import decomposed
 from tests.arm.test_arm import COMPILER, QEMU, ROOT, SYSROOT, needs_compiler, needs_emulator
 
@@ -254,6 +257,8 @@ def test_shapes() -> None:
 @needs_compiler
 @needs_emulator
 def test_sums_as_the_reference(tmp_path: Path) -> None:
+    if not TIERS[library.current().tier].fused:
+        pytest.skip("this processor's constants are for sums that are rounded twice")
     random = np.random.default_rng(3)
     models = [model for _ in range(MODELS) if (model := fused(random))]
     assert len(models) > MODELS / 2
