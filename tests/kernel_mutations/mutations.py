@@ -149,7 +149,11 @@ FAMILIES: dict[str, Family] = {
                 EPILOGUE,
             ),
             F("                leave(range(self.rows))", "                pass", EPILOGUE),
-            F("builder.select(is_valid, args[stride], long(0))", "args[stride]", EPILOGUE),
+            F(
+                'select(is_valid, args["output_stride"], long(0))',
+                'or_(args["output_stride"], long(0))',
+                EPILOGUE,
+            ),
             F("builder.select(is_valid, stride, long(0))", "stride", EPILOGUE),
             F('builder.add(args["rows"], long(count - 1))', 'args["rows"]', EPILOGUE),
             F("flip = long(0) if self.adds else", "flip =", EPILOGUE),

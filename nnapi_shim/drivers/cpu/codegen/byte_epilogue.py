@@ -36,7 +36,7 @@ class ByteEpilogue(TileOutputs):
     """Finishes sums of products of bytes."""
 
     def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
-        """The same from int32 sums to bytes."""
+        """Finish int32 sums, as bytes."""
         totals, products = self._corrected(totals), None
         if self.adds:
             width = self.vectors * self.lanes
@@ -79,7 +79,8 @@ class ByteEpilogue(TileOutputs):
         rows are outputs.
         """
         builder, lanes = self.builder, self.lanes
-        spilled = self._scratch(self.rows)
+        kind = ir.ArrayType(self.sum_type, self.rows * self.vectors)
+        spilled = builder.ptrtoint(builder.variable(kind), LONG)
         left = builder.variable(LONG, long(0))
 
         def leave(rows: range) -> None:
@@ -103,11 +104,6 @@ class ByteEpilogue(TileOutputs):
                 self._store_row(value, m)
             else:
                 builder.store_to(value, self._product_row(products, m), 1)
-
-    def _scratch(self, rows: int) -> Any:
-        """The address of memory for the sums of rows."""
-        kind = ir.ArrayType(self.sum_type, rows * self.vectors)
-        return self.builder.ptrtoint(self.builder.variable(kind), LONG)
 
     @contextmanager
     def _each_marked(self, marks: Any) -> Iterator[Any]:
@@ -168,16 +164,16 @@ class ByteEpilogue(TileOutputs):
                     builder.store_to(value, self._product_row(products, long(m)), 1)
                     continue
                 if m:
-                    address = builder.add(address, self._step_to(long(m), "output_stride"))
+                    address = builder.add(address, self._step_to(long(m)))
                 builder.store_to(value, address, 1)
             with builder.if_then(needs_exact(builder, confidence), likely=False):
                 leave(rows)
 
-    def _step_to(self, m: Any, stride: str) -> Any:
-        """Bytes to row m from the one before it: 0 if it only repeats it."""
+    def _step_to(self, m: Any) -> Any:
+        """Bytes to output row m from the one before it: 0 if it only repeats it."""
         builder, args = self.builder, self.args
         is_valid = builder.icmp_signed("<", m, args["rows"])
-        return builder.select(is_valid, args[stride], long(0))
+        return builder.select(is_valid, args["output_stride"], long(0))
 
     def _requantized_row(self, address: Any) -> Any:
         """The bytes of a row of sums in memory; recomputed exactly if a lane needs it."""

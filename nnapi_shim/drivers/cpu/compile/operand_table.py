@@ -191,15 +191,10 @@ class OperandTable:
         """The contents of an input as a number or a tuple of numbers; None if it is omitted. Raises
         NeedsValue.
         """
-        owner = self.aliases.get(index, index)
-        if owner in self._absent:
+        if self.is_omitted(index):
             return None
-        operand, where = self.declared[index], self.constant_addresses.get(owner)
-        if where is None:
-            data = self.value(index)
-        else:
-            data = self._constants.read(where, byte_size(self.declared[owner]))
-        value = decoded(operand.type, data)
+        operand = self.declared[index]
+        value = decoded(operand.type, self.value(index))
         if operand.extension_data:
             from nnapi_shim.drivers.cpu.lowering.bounds import marked
 

@@ -220,13 +220,16 @@ def beside(number, place):
 
 
 @helper
-def is_same_sum(values, close):
-    """Whether all sums of int8 are the same in fixed point and in float32."""
+def is_same_sum(fixed, floats):
+    """Whether all sums of int8 are the same in fixed point and in float32.
+
+    fixed, floats: the values of add_quantized and of add_float.
+    """
     for second in range(-128, 128):
         y, others = np.int32(second), np.int32(0)
         for first in range(-128, 128):
             x = np.int32(first)
-            differs = add_float(x, y, close) != add_quantized(x, y, values)
+            differs = add_float(x, y, floats) != add_quantized(x, y, fixed)
             others = add32(others, np.int32(differs))
         if others != 0:
             return False
@@ -236,13 +239,13 @@ def is_same_sum(values, close):
 @kernel(PROVE_SUM)
 def prove_sum(a, tile):
     """See ../lowering/quantized_sum.py."""
-    values, found, scales = sum_constants(a), i64(a.output), f32(a.output + 8)
+    fixed, found, scales = sum_constants(a), i64(a.output), f32(a.output + 8)
     found[0] = 0
     for trial in range(TRIALS):
         offset = beside(a.offset, trial % NEAR)
         scale0 = beside(a.scale0, trial // NEAR % NEAR)
         scale1 = beside(a.scale1, trial // NEAR // NEAR)
-        if is_same_sum(values, ((scale0, scale1, offset), limits(a))):
+        if is_same_sum(fixed, ((scale0, scale1, offset), limits(a))):
             found[0] = 1
             scales[0], scales[1], scales[2] = scale0, scale1, offset
             break

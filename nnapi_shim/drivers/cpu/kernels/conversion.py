@@ -119,7 +119,7 @@ def _fixed(builder, source, at, factor, start):
 
 
 def _quantizing_kernel(target):
-    """A kernel for results of a type of WRITE."""
+    """The kernel without a division for results of this type of quantized bytes."""
     lanes, is_signed = TILING.lanes, target == "qs8"
     halfwords = vector(HALFWORD, 2 * lanes)
     lowest, narrowed = (-128, ISA.narrowed) if is_signed else (0, ISA.narrowed_unsigned)
@@ -192,7 +192,7 @@ def _quantizing_kernel(target):
         return 0
 
 
-# As quantize_f32_b8, without a division, except in blocks with an unsure result.
+# As quantize_f32_b8, which divides, where a block has an unsure result.
 for _target in ("qu8", "qs8"):
     _quantizing_kernel(_target)
 

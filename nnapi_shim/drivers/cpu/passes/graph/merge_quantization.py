@@ -1,6 +1,7 @@
-"""Merges DEQUANTIZE and QUANTIZE into a lookup in a table of 256 bytes, or removes an identity.
+"""Merges DEQUANTIZE and QUANTIZE into one step from bytes to bytes, or removes an identity.
 
-The table has the results of the two operations for all 256 values, with both float32 roundings.
+A table has the results of the two operations for all 256 values, with both float32 roundings. The
+step looks them up, or computes them on a line (lowering/byte_lines.py).
 """
 
 from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
@@ -46,7 +47,7 @@ def merge_quantization(graph: MutableGraph) -> None:
             lower = Rescaling(table).lower
             fused = Fused(OperationType.QUANTIZE, (source,), (target,), item.number, lower)
             match.replace(QUANTIZE, fused)
-            text = f"{title(item)}: reads the bytes that {title(first)} reads, through a table"
+            text = f"{title(item)}: requantizes the bytes that {title(first)} reads"
         graph.report(item, text)
 
 

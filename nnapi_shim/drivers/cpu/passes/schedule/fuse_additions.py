@@ -1,8 +1,8 @@
 """Fuses an ADD of two tensors of equal dimensions into the epilogue of the matrix product that
 computes one of them.
 
-The epilogue adds while the accumulators are in registers, which saves a write and a read of the
-product.
+The epilogue adds to float32 sums in registers, and to bytes while they are in the cache, which
+saves a write and a read of the product.
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
