@@ -31,6 +31,7 @@ F = Fault
 SLIDING = "depthwise_sliding"
 COUPLES = "coupled_words"
 COLUMNS = "float_columns"
+FLOORED = "floored byte_epilogue epilogue products gemm_microkernel gemm_tile"
 EPILOGUE = "byte_epilogue epilogue products gemm_microkernel gemm_tile"
 
 FAMILIES: dict[str, Family] = {
@@ -133,15 +134,24 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "depthwise_quantized": Family(
-        "convolution many_threads",
+        "floored convolution many_threads",
         (
+            F("is_down = round_down(environment, is_down, is_floored(panel, WIDTH))", "pass"),
+            F("    round_down(environment, is_down, False)\n    return 0", "    return 0"),
+            F("factors[n + i] = multipliers[c + i]", "factors[i] = multipliers[c + i]"),
             F("np.int32(a.sum_zero if shift == 0 else 0)", "np.int32(a.sum_zero)"),
             F("first_panel = a.panels + first_slab", "first_panel = a.panels + 0"),
         ),
     ),
     "gemm": Family(
-        "shifted_words convolution matmul passes quantized_addition",
+        "shifted_words convolution matmul passes quantized_addition floored",
         (
+            F("is_floored(weights, padded)", "False"),
+            F("        round_down(environment, is_down, False)\n", ""),
+            F("builder.select(is_less, result, most)", "result", FLOORED),
+            F("builder.xor(low, builder.trunc(last.flip, WORD))", "low", FLOORED),
+            F("self._store_row(part, self._row_number(m))", "pass", EPILOGUE),
+            F("first = width * (m - rows[0])", "first = 0", EPILOGUE),
             F("long(sum(1 << m for m in rows))", "long(1 << rows[0])", EPILOGUE),
             F(
                 "confidence), likely=False):\n                leave",
@@ -211,7 +221,7 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "packing": Family(
-        "convolution matmul grouped_and_transposed",
+        "floored convolution matmul grouped_and_transposed",
         (
             F("depth * a.input_zero * a.filter_zero", "depth * a.filter_zero"),
             F(
@@ -219,6 +229,19 @@ FAMILIES: dict[str, Family] = {
                 "bias[first + n] + a.input_zero * sums[n]",
             ),
             F("iw = w * a.stride_width - a.pad_left +", "iw = w * a.stride_height - a.pad_left +"),
+            F("if least + between < 3 * error:", "if False:", "floored"),
+            F("(between - least + error)", "(least - between + error)", "floored"),
+            F('"llvm.umin", least, now)', '"llvm.umax", least, now)', "floored"),
+            F('"llvm.umax", largest, now)', '"llvm.umin", largest, now)', "floored"),
+            F("offset += 1 << (30 - exponent)", "offset += 0", "floored"),
+            F("if low < -WORST or high >= WORST:", "if False:", "floored"),
+            F("is_exact &= total <= EXACT", "is_exact &= True", "floored"),
+            F("if low <= total <= high:", "if False:", "floored"),
+            F("+ 1) > EXACT:", "+ 1) > WORST:", "floored"),
+            F("= scale - table[n]", "= 0.0", "floored"),
+            F("if decomposed(factor)[0] != 0:", "if False:", "floored"),
+            F("for n in range(in_squares, columns):", "for n in range(in_squares):"),
+            F("panel[k * width + n] ^= flips", "pass"),
         ),
     ),
     "pooling": Family(

@@ -157,6 +157,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
+        M("addition.kernel == BYTES and may_be_floored(fields)", "False"),
         M("quantized_addition(source, side)", "quantized_addition(source, 1 - side)"),
     ),
     "write_in_place": (

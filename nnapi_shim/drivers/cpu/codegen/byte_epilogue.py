@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from nnapi_shim.drivers.cpu.codegen.floored import ROUNDS_DOWN, floored_bytes, is_marked
 from nnapi_shim.drivers.cpu.codegen.fused_add import AdditionConstants, added
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     HAS_ROUNDING_PRODUCTS,
@@ -44,6 +45,13 @@ class ByteEpilogue(TileOutputs):
             products = self.builder.ptrtoint(self.builder.variable(products_type), LONG)
         if HAS_ROUNDING_PRODUCTS:
             self._store_rounded(totals, products)
+        elif ROUNDS_DOWN and not self.adds and self.tiling.floors(self.rows):
+            is_floored = is_marked(self.builder, self._constants().columns)
+            with self.builder.if_else(is_floored, likely=True) as (then, otherwise):
+                with then:
+                    self._store_floored(totals)
+                with otherwise:
+                    self._store_bytes(totals, None)
         else:
             self._store_bytes(totals, products)
         if self.adds:
@@ -69,6 +77,27 @@ class ByteEpilogue(TileOutputs):
             with otherwise:
                 for m, value in enumerate(values):
                     self._store_row(value, self._row_number(m))
+
+    def _store_floored(self, totals: Sequence[Sequence[Any]]) -> None:
+        """Requantize by rounding down, and store."""
+        builder, constants = self.builder, self._constants()
+        width = self.vectors * self.lanes
+        with builder.if_else(self._has_all_columns(), likely=True) as (then, otherwise):
+            for branch, is_whole in ((then, True), (otherwise, False)):
+                with branch:
+                    address = self.args["output"]
+                    for rows in self._together():
+                        sums = [totals[m] for m in rows]
+                        value = floored_bytes(builder, sums, *constants)
+                        for m in rows:
+                            first = width * (m - rows[0])
+                            part = builder.pick(value, range(first, first + width))
+                            if is_whole:
+                                if m:
+                                    address = builder.add(address, self._step_to(long(m)))
+                                builder.store_to(part, address, 1)
+                            else:
+                                self._store_row(part, self._row_number(m))
 
     def _store_bytes(self, totals: Sequence[Sequence[Any]], products: Any) -> None:
         """Requantize and store as many rows at a time as fill a vector of bytes; row by row those

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from nnapi_shim.drivers.cpu.codegen.floored import requantized_bytes
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import quads8
@@ -21,8 +22,6 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     high_products,
-    requantize,
-    to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -266,9 +265,8 @@ class _BlockWriter:
         output = builder.add(args["output"], builder.mul(group, args["output_step"]))
         totals = [[builder.load(slot) for slot in slots] for slots in sums]
         for number, row in enumerate(high_products(builder, totals, columns)):
-            steps = requantize(builder, [row], columns, self.last)
             target = builder.add(output, builder.mul(args["output_step"], long(number)))
-            builder.store_to(to_bytes(builder, steps, self.last), target, 1)
+            builder.store_to(requantized_bytes(builder, [row], columns, self.last), target, 1)
 
     def products(self, panel: Any, firsts: Sequence[Any], sums: Sequence[Sequence[Any]]) -> None:
         """Add the products of a tap. panel: its weights; firsts: the words of each group."""

@@ -51,6 +51,12 @@ class Tiling(NamedTuple):
         shapes = filter(None, (self.rows, self.few_rows, self.odd_rows))
         return min(shapes, key=lambda rows: -(-count // rows) * (rows + 1))
 
+    def floors(self, tile_rows: int) -> bool:
+        """Whether the micro-kernel of so many rows has a shorter epilogue for outputs that are not
+        below their zero point (codegen/floored.py). Few rows would not gain.
+        """
+        return tile_rows not in (1, self.few_rows)
+
     def panel_columns(self, tile_rows: int) -> int:
         """Columns of a panel for the micro-kernel of so many rows."""
         return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
@@ -69,6 +75,7 @@ class Tier(NamedTuple):
     fused: a multiplication and an addition are one instruction.
     float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function
     per number.
+    rounds_down: the rounding mode is that of MXCSR (codegen/float_environment.py), and `fused`.
     byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     byte_weights: digit products of float32 and 8-bit weights are faster than products of float32
@@ -86,6 +93,7 @@ class Tier(NamedTuple):
     registers: int = 16
     fused: bool = False
     float16: bool = False
+    rounds_down: bool = False
     byte_pairs: bool = False
     byte_weights: bool = False
     large_patches: bool = False

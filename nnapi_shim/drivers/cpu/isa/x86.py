@@ -25,6 +25,7 @@ V4 = Tier(
     registers=32,
     fused=True,
     float16=True,
+    rounds_down=True,
     byte_weights=True,
     large_patches=True,
 )
@@ -36,6 +37,7 @@ V3 = Tier(
     cpu="x86-64-v3",
     fused=True,
     float16=True,
+    rounds_down=True,
     byte_pairs=True,
     byte_weights=True,
     large_patches=True,

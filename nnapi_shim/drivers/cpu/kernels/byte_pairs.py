@@ -6,9 +6,9 @@ from typing import Any
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.coupled_words import MOST
+from nnapi_shim.drivers.cpu.codegen.floored import write_table
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i32, i64, u8
-from nnapi_shim.drivers.cpu.codegen.requantization import write_column
+from nnapi_shim.drivers.cpu.codegen.numeric import i8, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.lowering.byte_pairs import COUNT_TERMS, PACK_TERMS
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
@@ -240,11 +240,9 @@ def pack_terms(a, tile):
                     )  # fmt: skip
                 term += more
     starts[taps] = term
-    bias, multipliers = i32(a.bias), f64(a.multipliers)
-    table = head + 4 * width
+    bias = i32(a.bias)
     for n in range(width):
         exists = first + n < end
         sums[n] = bias[first + n] - a.input_zero * sums[n] if exists else 0
-        multiplier = multipliers[first + n] if exists else 0.0
-        write_column(table, width, n, multiplier, a.zero_point)
+    write_table(head, width, a.multipliers + 8 * first, end - first, a.zero_point, a.steps, stride)
     return 0

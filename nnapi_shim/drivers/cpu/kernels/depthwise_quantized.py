@@ -3,10 +3,13 @@
 import numpy as np
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
+from nnapi_shim.drivers.cpu.codegen.float_environment import float_environment, round_down
+from nnapi_shim.drivers.cpu.codegen.floored import is_floored, write_table
 from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer, interleaver
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, u8
-from nnapi_shim.drivers.cpu.codegen.requantization import write_column
+from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
+from nnapi_shim.drivers.cpu.codegen.vector import DOUBLE
 from nnapi_shim.drivers.cpu.kernels.depthwise import prefetch_rows
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
@@ -25,6 +28,7 @@ CACHED = 16 << 10
 """Bytes of an image that need no prefetch: the step before has just written them."""
 SEGMENTS = 64
 """Number of segments, of some thousand words each, between two looks at the clock."""
+multipliers_of_panel = array_on_stack(DOUBLE, WIDTH)
 interleave, run_blocks = interleaver(TILING), blocks(TILING)
 
 
@@ -101,14 +105,17 @@ def panel_bytes(a):
 
 
 @inlined
-def compute_slab(a, memory, panel, together, output):
-    """All blocks of a slab in `together` output rows; returns the address of the next panel."""
+def compute_slab(a, memory, panel, together, output, environment, is_down):
+    """All blocks of a slab in `together` output rows; returns the address of the next panel, and
+    whether the environment rounds down now. environment: that of the caller.
+    """
     unit = a.joined * a.slab
     groups, has_rest = a.segment // a.joined, a.segment % a.joined != 0
     last_group = a.segment - a.joined
     for block in range(blocks_of(a)):
         at = min(block * WIDTH, unit - WIDTH)
         weights = panel + HEAD_BYTES
+        is_down = round_down(environment, is_down, is_floored(panel, WIDTH))
         for r in range(together):
             to = output + r * a.out_width * a.channels + at
             if groups > 0:
@@ -122,7 +129,7 @@ def compute_slab(a, memory, panel, together, output):
                            a.zero_point, a.output_flip, a.low, a.high)  # fmt: skip
             weights += a.taps * 4 * WIDTH
         panel += panel_bytes(a)
-    return panel
+    return panel, is_down
 
 
 @kernel(DEPTHWISE_INTERLEAVED)
@@ -140,6 +147,7 @@ def depthwise_interleaved(a, tile, deadline):
     first_channel = first_slab * slab
     end_channel = min(first_channel + a.tile_slabs * slab, channels)
     first_panel = a.panels + first_slab * blocks_of(a) * panel_bytes(a)
+    environment, is_down = float_environment(), False
     while row < end:
         image, h = row // a.out_height, row % a.out_height
         together = min(a.rows_together, min(end - row, a.out_height - h))
@@ -148,6 +156,7 @@ def depthwise_interleaved(a, tile, deadline):
         for segment in range(0, a.out_width, a.segment):
             segments += 1
             if segments % SEGMENTS == 0 and late(deadline):
+                round_down(environment, is_down, False)
                 return DEADLINE
             w = min(segment, a.out_width - a.segment)
             column = w * a.stride_width - a.pad_left
@@ -170,8 +179,11 @@ def depthwise_interleaved(a, tile, deadline):
                     rows, masks = (row0, row1, row2, row3), (mask0, mask1, mask2, mask3)
                     target = interleave_group(a, rows, masks, column, target)
                 output = a.output + row * out_row + w * channels + channel
-                panel = compute_slab(a, memory, panel, together, output)
+                panel, is_down = compute_slab(
+                    a, memory, panel, together, output, environment, is_down
+                )
         row += together
+    round_down(environment, is_down, False)
     return 0
 
 
@@ -234,6 +246,8 @@ def pack_interleaved(a, tile, deadline):
     """
     channels, slab, unit = a.channels, a.slab, a.joined * a.slab
     filter, bias, multipliers = u8(a.filter), i32(a.bias), f64(a.multipliers)
+    factors_address, taps = multipliers_of_panel(), a.filter_height * a.filter_width
+    factors = f64(factors_address)
     words_of_row = a.parts * a.words * a.filter_width * WIDTH
     words = a.rows_together * words_of_row
     panel, work = a.output, 0
@@ -248,13 +262,14 @@ def pack_interleaved(a, tile, deadline):
             while n < WIDTH:
                 begin = (first + n) % slab
                 count, c = min(WIDTH - n, slab - begin), channel + begin
-                sums, table = i32(panel + 4 * n), panel + 4 * WIDTH
+                sums = i32(panel + 4 * n)
                 for i in range(count):
                     sums[i] = bias[c + i]
-                    write_column(table, WIDTH, n + i, multipliers[c + i], a.zero_point)
+                    factors[n + i] = multipliers[c + i]
                 for shift in range(a.rows_together):
                     target = i32(panel + HEAD_BYTES + 4 * (shift * words_of_row + n))
                     pack_filters(a, filter, target, sums, c, count, shift)
                 n += count
+            write_table(panel, WIDTH, factors_address, WIDTH, a.zero_point, a.steps, taps * a.parts)
             panel += HEAD_BYTES + 4 * words
     return 0

@@ -6,6 +6,8 @@ panel stays in the first-level cache while the rows of the block, which fit into
 
 from typing import Any
 
+from nnapi_shim.drivers.cpu.codegen.float_environment import float_environment, round_down
+from nnapi_shim.drivers.cpu.codegen.floored import is_floored
 from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING, ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import (
@@ -34,15 +36,20 @@ def gemm(
     halves = tile_rows == tiling.odd_rows and arithmetic.element is FLOAT
     run_tiles = tile(tiling, arithmetic, tile_rows, chains, name in ADDING, halves)
     element_bytes = 4 if arithmetic.element is FLOAT else 1
-    width = tiling.panel_columns(tile_rows)
+    width, lanes = tiling.panel_columns(tile_rows), tiling.lanes
+    may_floor = element_bytes == 1 and tiling.floors(tile_rows)
 
     @kernel(GEMM, name)
     def product(a, number):
         block, group = number // a.groups, number % a.groups
         first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.row_tiles)
+        environment, is_down = float_environment(), False
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             columns = min(width, a.columns - panel * width)
             weights = a.filter + panel * a.panel_bytes
+            if may_floor:
+                padded = (columns + lanes - 1) // lanes * lanes
+                is_down = round_down(environment, is_down, is_floored(weights, padded))
             image, part, left = first // a.image_tiles, first % a.image_tiles, end - first
             while left > 0:
                 tiles = min(left, a.image_tiles - part)
@@ -81,6 +88,7 @@ def gemm(
                     a.high,
                 )
                 image, part, left = image + 1, 0, left - tiles
+        round_down(environment, is_down, False)
         return 0
 
 

@@ -13,8 +13,9 @@ from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late, late_after
+from nnapi_shim.drivers.cpu.codegen.floored import write_table
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
-from nnapi_shim.drivers.cpu.codegen.isa import ISA
+from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING, ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     f32,
     f64,
@@ -28,8 +29,9 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     u16,
     u32,
 )
+from nnapi_shim.drivers.cpu.codegen.register_transpose import lines_of, transposed
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, vector
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, vector
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -64,6 +66,10 @@ def part_of(weight, part):
 def _panel_width(first, columns, width, lanes):
     return min(width, (columns - first + lanes - 1) // lanes * lanes)
 
+
+SIDE = min(BYTE_TILING.lanes, 8)
+"""Columns and words of a square that is transposed in registers."""
+_transpose_words = lines_of((SIDE, transposed(WORD, SIDE)))
 
 PART = 64
 """Words of a panel's columns that are written at a time: they stay in the first-level cache."""
@@ -179,23 +185,34 @@ def pack_words(a, filter, head, first, width, deadline):
     """
     row_bytes, words = a.taps * a.depth, a.taps * a.depth // 4
     sums, panel, flips = i32(head), u32(head + QUANTIZED_HEAD_BYTES * width), u32_of_bytes(a.flip)
+    address, columns = head + QUANTIZED_HEAD_BYTES * width, min(width, a.columns - first)
     for part in range(0, words, PART):
         if late(deadline):
             return False
-        end = min(part + PART, words)
-        for n in range(width):
-            if first + n < a.columns:
-                row = filter + (first + n) * row_bytes
-                whole, bytes_of_row = u32(row), u8(row)
-                for k in range(part, end):
-                    panel[k * width + n] = whole[k] ^ flips
-                total = 0
-                for k in range(part * 4, end * 4):
-                    total += centered(bytes_of_row[k], a.flip, 0)
-                sums[n] += total
-            else:
-                for k in range(part, end):
-                    panel[k * width + n] = 0
+        count = min(PART, words - part)
+        in_squares = columns // SIDE * SIDE if count >= SIDE else 0
+        source, target = filter + first * row_bytes + 4 * part, address + 4 * part * width
+        _transpose_words(
+            source, target, in_squares // SIDE, SIDE * row_bytes, 4 * SIDE,
+            count, 4, 4 * width, row_bytes, 4 * width,
+        )  # fmt: skip
+        block, bytes_of_row = u32(target), u8(source)
+        for n in range(in_squares, columns):
+            row = u32(source + n * row_bytes)
+            for k in range(count):
+                block[k * width + n] = row[k]
+        for n in range(columns, width):
+            for k in range(count):
+                block[k * width + n] = 0
+        for n in range(columns):
+            total = 0
+            for k in range(n * row_bytes, n * row_bytes + 4 * count):
+                total += centered(bytes_of_row[k], a.flip, 0)
+            sums[n] += total
+    if flips:
+        for k in range(words):
+            for n in range(columns):
+                panel[k * width + n] ^= flips
     return True
 
 
@@ -236,7 +253,7 @@ def pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> None:
     @kernel(PACK_QUANTIZED, name)
     def pack(a, tile, deadline):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
-        bias, multipliers, zero_point = i32(a.bias), f64(a.multipliers), a.zero_point
+        bias = i32(a.bias)
         words = taps * ((depth + group - 1) // group)
         matrix, first = tile // a.panels, tile % a.panels * a.width
         filter = a.filter + matrix * columns * taps * depth
@@ -244,7 +261,7 @@ def pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> None:
         width = _panel_width(first, columns, a.width, a.lanes)
         head = a.output + matrix * a.matrix_bytes
         head += first * (QUANTIZED_HEAD_BYTES + words * group * size)
-        sums, table = i32(head), head + 4 * width
+        sums = i32(head)
         for n in range(width):
             sums[n] = 0
         if not subtracts and group == 4 and depth % group == 0:
@@ -256,8 +273,15 @@ def pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> None:
         for n in range(width):
             exists = first + n < columns
             sums[n] = bias[first + n] - a.input_zero * sums[n] + constant if exists else 0
-            multiplier = multipliers[first + n] if exists else 0.0
-            write_column(table, width, n, multiplier, zero_point)
+        write_table(
+            head,
+            width,
+            a.multipliers + 8 * first,
+            columns - first,
+            a.zero_point,
+            a.steps,
+            taps * depth,
+        )
         return 0
 
 

@@ -14,10 +14,10 @@ from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.coupled_words import MOST, SUMS_BYTES, coupled, write_sums
+from nnapi_shim.drivers.cpu.codegen.floored import write_table
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING
-from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, i64, u8, u32
-from nnapi_shim.drivers.cpu.codegen.requantization import write_column
+from nnapi_shim.drivers.cpu.codegen.numeric import i32, i64, u8, u32
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.kernels.byte_pairs import weight_at
 from nnapi_shim.drivers.cpu.kernels.packing import sum_of_bytes, u32_of_bytes
@@ -317,8 +317,7 @@ def pack_words(a, tile):
                 u32(weights)[0] = packed
                 weights += 4
             at += 2
-    bias, multipliers = i32(a.bias), f64(a.multipliers)
-    table = head + 4 * width
+    bias = i32(a.bias)
     for n in range(width):
         exists, total = first + n < a.columns, 0
         if exists:
@@ -327,6 +326,7 @@ def pack_words(a, tile):
             # Of a negated weight, the input is 255 less the byte that is multiplied.
             total += 255 * sums[n]
         sums[n] = bias[first + n] - total if exists else 0
-        multiplier = multipliers[first + n] if exists else 0.0
-        write_column(table, width, n, multiplier, a.zero_point)
+    write_table(
+        head, width, a.multipliers + 8 * first, a.columns - first, a.zero_point, a.steps, stride
+    )
     return 0

@@ -19,16 +19,19 @@ from llvmlite import ir
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
+from nnapi_shim.drivers.cpu.codegen.float_environment import float_environment, round_down
+from nnapi_shim.drivers.cpu.codegen.floored import (
+    is_floored,
+    requantized_bytes,
+    write_table,
+)
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
-from nnapi_shim.drivers.cpu.codegen.numeric import f64, i16, i32, i64, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import i16, i32, i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     high_products,
-    requantize,
-    to_bytes,
-    write_column,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
@@ -164,8 +167,8 @@ def transform_output(
                 [builder.load_from(row_address(builder, place, long(result_bytes), j), kind, 4)]
                 for j in range(SIDE)
             ]
-            steps = requantize(builder, high_products(builder, rows, constants), constants, last)
-            value = to_bytes(builder, steps, last)
+            products = high_products(builder, rows, constants)
+            value = requantized_bytes(builder, products, constants, last)
             at = builder.add(builder.add(output, builder.mul(down, i)), column)
             is_below = builder.icmp_signed(">=", i, down_end)
             for j in range(SIDE):
@@ -207,9 +210,11 @@ def winograd_4x4_q8(a, number, deadline):
     sums = unwanted + COLUMNS * 4 + 64
     plane = block * COLUMNS * 4 + APART
     rows = sums + POINTS * plane
+    environment, is_down = float_environment(), False
     for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
         count = min(block, a.patches - first)
         if late(deadline):
+            round_down(environment, is_down, False)
             return DEADLINE
         if a.rows:
             rows = a.rows + first // block * block_bytes(a)
@@ -219,6 +224,7 @@ def winograd_4x4_q8(a, number, deadline):
             column = panel * COLUMNS
             width = min(COLUMNS, columns - column)
             head = a.filter + column * (QUANTIZED_HEAD_BYTES + POINTS * (2 * a.depth + 4))
+            is_down = round_down(environment, is_down, is_floored(head, width))
             multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
             for n in range(count):
                 image, at = divmod(first + n, across * down)
@@ -229,6 +235,7 @@ def winograd_4x4_q8(a, number, deadline):
                     a.out_width * columns, a.out_width - w, a.out_height - h, unwanted,
                     a.zero_point, a.output_flip, a.low, a.high,
                 )  # fmt: skip
+    round_down(environment, is_down, False)
     return 0
 
 
@@ -267,14 +274,15 @@ def pack_winograd_4x4_q8(a, panel, deadline):
     width = min(a.width, a.columns - first)
     head = a.output + first * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4))
     matrix = width * (depth + 2)
-    bias, multipliers = i32(a.bias), f64(a.multipliers)
+    bias = i32(a.bias)
     start = head + width * QUANTIZED_HEAD_BYTES
     sums, output, words = i32(head), i16(start), i32(start)
     for n in range(width):
         sums[n] = bias[first + n]
-        write_column(head + 4 * width, width, n, multipliers[first + n], a.zero_point)
         for point in range(POINTS):
             words[point * matrix // 2 + n] = 0
+    multipliers = a.multipliers + 8 * first
+    write_table(head, width, multipliers, width, a.zero_point, a.steps, 9 * depth)
     for part in range(0, depth, PART):
         if late(deadline):
             return DEADLINE

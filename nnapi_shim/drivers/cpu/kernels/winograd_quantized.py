@@ -8,18 +8,21 @@ from typing import Any
 from numba import types
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
+from nnapi_shim.drivers.cpu.codegen.float_environment import float_environment, round_down
+from nnapi_shim.drivers.cpu.codegen.floored import (
+    is_floored,
+    requantized_bytes,
+    write_table,
+)
 from nnapi_shim.drivers.cpu.codegen.gemm_tile import tile
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import sums16
-from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f64, i16, i32, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     high_products,
-    requantize,
-    to_bytes,
-    write_column,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, constant, long, vector
 from nnapi_shim.drivers.cpu.kernels.packing import centered
@@ -95,8 +98,8 @@ def transform_output(
         values = output_transform(builder.add, builder.sub, points)
         rows = [[builder.add(builder.ashr(y, two), bias)] for y in values]
         constants = ColumnConstants(builder, table, width, column, 1, LANES)
-        steps = requantize(builder, high_products(builder, rows, constants), constants, last)
-        value = to_bytes(builder, steps, last)
+        products = high_products(builder, rows, constants)
+        value = requantized_bytes(builder, products, constants, last)
         for n, output in enumerate(outputs):
             part = builder.pick(value, range(n * LANES, (n + 1) * LANES))
             builder.store_to(part, builder.add(output, column), 1)
@@ -197,9 +200,11 @@ def winograd_q8(a, number, deadline):
     sums = unwanted + COLUMNS * 4 + 64
     plane = block * COLUMNS * 4
     rows = sums + POINTS * plane
+    environment, is_down = float_environment(), False
     for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
         count = min(block, a.patches - first)
         if late(deadline):
+            round_down(environment, is_down, False)
             return DEADLINE
         if a.rows:
             rows = a.rows + first // block * block_bytes(a)
@@ -209,6 +214,7 @@ def winograd_q8(a, number, deadline):
             column = panel * COLUMNS
             width = min(COLUMNS, columns - column)
             head = a.filter + column * (QUANTIZED_HEAD_BYTES + POINTS * (2 * a.depth + 4))
+            is_down = round_down(environment, is_down, is_floored(head, width))
             multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
             for n in range(count):
                 image, at = divmod(first + n, across * down)
@@ -217,6 +223,7 @@ def winograd_q8(a, number, deadline):
                 point = sums + n * COLUMNS * 4
                 last = a.zero_point, a.output_flip, a.low, a.high
                 transform_output(point, plane, width, head, *(outputs + last))
+    round_down(environment, is_down, False)
     return 0
 
 
@@ -234,7 +241,7 @@ def pack_winograd_q8(a, panel, deadline):
     width = min(a.width, a.columns - first)
     head = a.output + first * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4))
     matrix = width * (depth + 2)
-    bias, multipliers = i32(a.bias), f64(a.multipliers)
+    bias = i32(a.bias)
     sums, output, words = (
         i32(head),
         i16(head + width * QUANTIZED_HEAD_BYTES),
@@ -242,9 +249,10 @@ def pack_winograd_q8(a, panel, deadline):
     )
     for n in range(width):
         sums[n] = bias[first + n]
-        write_column(head + 4 * width, width, n, multipliers[first + n], a.zero_point)
         for point in range(POINTS):
             words[point * matrix // 2 + n] = 0
+    multipliers = a.multipliers + 8 * first
+    write_table(head, width, multipliers, width, a.zero_point, a.steps, 9 * depth)
     for part in range(0, depth, PART):
         if late(deadline):
             return DEADLINE

@@ -55,6 +55,7 @@ PACK_TERMS = record(
     terms=INT64,
     input_zero=INT64,
     zero_point=INT64,
+    steps=INT64,
 )
 """terms: number of further terms that a panel has room for. A tile is a panel."""
 
@@ -104,7 +105,12 @@ def further_terms(filter: BoundOperand, tiling: Tiling) -> Terms | None:
 
 
 def packed_terms(
-    product: ProductDescriptor, filter: Filter, input: Input, depth: int, tiling: Tiling
+    product: ProductDescriptor,
+    filter: Filter,
+    input: Input,
+    depth: int,
+    tiling: Tiling,
+    floored: int,
 ) -> Packed:
     """Pack a filter with the further terms that `input.terms` names."""
     assert input.terms is not None
@@ -135,5 +141,6 @@ def packed_terms(
         terms=input.terms.most,
         input_zero=input.zero,
         zero_point=signed_zero(product.output)[1],
+        steps=floored,
     )
     return Packed(step, buffer, columns, panels, panel_bytes, 0, True)

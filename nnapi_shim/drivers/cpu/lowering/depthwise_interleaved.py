@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
     dot_zero,
     finish,
     float64s,
+    floored_steps,
     signed_zero,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
@@ -41,7 +42,7 @@ PACK_INTERLEAVED = record(
     filter=ADDRESS, bias=ADDRESS, multipliers=ADDRESS, output=ADDRESS,
     filter_height=INT64, filter_width=INT64, channels=INT64, parts=INT64, words=INT64,
     rows_together=INT64, row_step=INT64,
-    slab=INT64, joined=INT64, flip=INT64, zero=INT64, sum_zero=INT64, zero_point=INT64,
+    slab=INT64, joined=INT64, flip=INT64, zero=INT64, sum_zero=INT64, zero_point=INT64, steps=INT64,
 )  # fmt: skip
 
 BLOCK_VECTORS = 4
@@ -176,6 +177,7 @@ def lower_interleaved(
             zero=filter_zero,
             sum_zero=sum_zero,
             zero_point=signed_zero(product.output)[1],
+            steps=floored_steps(product, filter.operand, rows * window.horizontal.output),
             **shared,
         ),
         Step(

@@ -18,7 +18,12 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     packed_filter,
     whole_filter,
 )
-from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
+from nnapi_shim.drivers.cpu.lowering.requantization import (
+    FINISH,
+    finish,
+    floored_steps,
+    signed_zero,
+)
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, enough_tiles, tier
 from nnapi_shim.drivers.cpu.lowering.weight_format import FLOAT16, FLOAT32, INT8, weight_bytes
 from nnapi_shim.drivers.cpu.program import threads
@@ -223,16 +228,21 @@ def multiplied_with(
         return digit_product(
             product, filter, rows.source, count, depth, target, tiling, output_columns
         )
+    floored = 0
+    if product.quantized and tiling.floors(rows.tile_rows) and filter.matrices == 1:
+        floored = floored_steps(product, filter.operand, rows.images * rows.image_rows)
     if input.terms is not None:
         from nnapi_shim.drivers.cpu.lowering.byte_pairs import packed_terms
 
-        packed = packed_terms(product, filter, input, depth, tiling)
+        packed = packed_terms(product, filter, input, depth, tiling, floored)
     elif input.shifted is not None:
         from nnapi_shim.drivers.cpu.lowering.shifted_words import packed_words
 
-        packed = packed_words(product, filter, input, depth, tiling)
+        packed = packed_words(product, filter, input, depth, tiling, floored)
     else:
-        packed = packed_filter(product, filter, input, depth, rows.tile_rows, tiling, format)
+        packed = packed_filter(
+            product, filter, input, depth, rows.tile_rows, tiling, format, floored
+        )
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}

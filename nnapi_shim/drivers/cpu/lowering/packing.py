@@ -79,10 +79,11 @@ PACK_QUANTIZED = record(
     input_zero=INT64,
     matrix_bytes=INT64,
     zero_point=INT64,
+    steps=INT64,
     panels=INT64,
 )
-"""zero_point: of the output as int8. matrix_bytes: stride of the packed matrices. A tile is a panel
-of one of the matrices."""
+"""zero_point: of the output as int8. steps: of write_table (codegen/floored.py). matrix_bytes:
+stride of the packed matrices. A tile is a panel of one of the matrices."""
 PREPARE = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -280,10 +281,12 @@ def packed_filter(
     tile_rows: int,
     tiling: Tiling,
     weight_bytes: int = FLOAT32,
+    floored: int = 0,
 ) -> Packed:
     """Pack a filter for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
 
-    weight_bytes: of a packed weight, if it is not quantized: see weight_format.py.
+    weight_bytes: of a packed weight, if it is not quantized: see weight_format.py. floored: see
+    floored_steps.
     """
     columns, taps = filter.columns, filter.taps
     if product.quantized:
@@ -321,6 +324,7 @@ def packed_filter(
             panels=panels,
             matrix_bytes=matrix_bytes,
             zero_point=signed_zero(product.output)[1],
+            steps=floored,
         )
     elif filter.depth_first:
         step = Step(

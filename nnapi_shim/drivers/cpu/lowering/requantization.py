@@ -4,11 +4,16 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
+from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any, Sequence
 from nnapi_shim.operations.declare import BoundOperand
 
+FEWEST_FLOORED = 16
+"""Sums of a column from which it is worth a proof that they can be rounded down."""
 REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64, zero_point=INT64)
 
 COLUMN_BYTES = 20
@@ -51,6 +56,22 @@ def table(multipliers: Sequence[float], zero_point: int) -> tuple[Step, Buffer]:
         zero_point=zero_point,
     )
     return step, output
+
+
+def may_be_floored(fields: dict[str, Any]) -> bool:
+    """Whether floored_steps of a step with such FINISH may be above 0."""
+    return bool(tier().rounds_down and fields["low"] == fields["zero_point"])
+
+
+def floored_steps(product: ProductDescriptor, filter: BoundOperand, sums: int) -> int:
+    """The outputs of a product above the zero point, if none is below it and each column of its
+    constant filter has many sums: then columns may be requantized by rounding down
+    (codegen/floored.py). Otherwise 0.
+    """
+    if not tier().rounds_down or sums < FEWEST_FLOORED or type(filter.value) is not ConstantBytes:
+        return 0
+    lowest, highest = quantized_bounds(product.activation, product.output)
+    return highest - lowest if lowest == product.output.zero_point else 0
 
 
 FINISH = {

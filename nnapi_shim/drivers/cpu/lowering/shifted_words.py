@@ -76,6 +76,7 @@ PACK_WORDS = record(
     panel_bytes=INT64,
     input_zero=INT64,
     zero_point=INT64,
+    steps=INT64,
 )
 """A tile is a panel."""
 LIST_WORDS = record(
@@ -158,7 +159,12 @@ def _lists(plan: bytes, columns: int, taps: int, words: int, tiling: Tiling) -> 
 
 
 def packed_words(
-    product: ProductDescriptor, filter: Filter, input: Input, depth: int, tiling: Tiling
+    product: ProductDescriptor,
+    filter: Filter,
+    input: Input,
+    depth: int,
+    tiling: Tiling,
+    floored: int,
 ) -> Packed:
     """Pack a filter as the words that `input.shifted` names."""
     assert input.shifted is not None
@@ -187,5 +193,6 @@ def packed_words(
         panel_bytes=panel_bytes,
         input_zero=input.zero,
         zero_point=signed_zero(product.output)[1],
+        steps=floored,
     )
     return Packed(step, buffer, columns, panels, panel_bytes, 0, True)

@@ -22,6 +22,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
     FINISH,
     finish,
     float64s,
+    floored_steps,
     signed_zero,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up, tier
@@ -52,6 +53,7 @@ PACK_WINOGRAD_Q8 = record(
     flip=INT64,
     filter_zero=INT64,
     zero_point=INT64,
+    steps=INT64,
 )
 """A tile is a panel: int32 biases and the requantization table, then 16 or 36 matrices of
 [1 + depth / 2, width] words, the first row of which is 0.
@@ -148,6 +150,8 @@ def winograd_quantized(
 ) -> list[Step]:
     """Transform and pack the filter, and multiply."""
     product, depth, columns = conv.product, conv.window.in_depth, conv.filter.dimensions[0]
+    window = conv.window
+    outputs = window.batch * window.vertical.output * window.horizontal.output
     variant = "4x4_q8" if form is LARGE else "q8"
     filter = Buffer(columns * (QUANTIZED_HEAD_BYTES + form.points * (2 * depth + 4)))
     flip, filter_zero = signed_zero(conv.filter)
@@ -166,6 +170,7 @@ def winograd_quantized(
         flip=flip,
         filter_zero=filter_zero,
         zero_point=signed_zero(product.output)[1],
+        steps=floored_steps(product, conv.filter, outputs),
     )
     flip, input_zero = signed_zero(product.input)
     fields: dict[str, Any] = {

@@ -34,6 +34,19 @@ class Portable:
     def __init__(self, tier: Tier) -> None:
         self.tier = tier
 
+    # The rounding mode, of tiers that round down
+
+    def float_environment(self, builder: Any) -> Any:
+        """Int32: the mode of instructions of floats, and what belongs to it."""
+        return WORD(0)
+
+    def set_float_environment(self, builder: Any, environment: Any) -> None:
+        """Set what float_environment gives."""
+
+    def downward(self, builder: Any, environment: Any) -> Any:
+        """An environment in which results are the nearest float32 that is not above."""
+        return environment
+
     # Sums of products
 
     def multiply_add(self, builder: Any, x: Any, y: Any, total: Any) -> Any:

@@ -8,11 +8,25 @@ from typing import Any
 from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.isa.portable import Portable
-from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, LONG, WORD, constant, long, vector
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BYTE,
+    HALFWORD,
+    LONG,
+    POINTER,
+    VOID,
+    WORD,
+    constant,
+    long,
+    vector,
+)
 from nnapi_shim.drivers.cpu.isa import x86
 
 ALL_LANES, CURRENT_ROUNDING = ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)
 """Operands of AVX-512: a mask that excludes nothing, and the rounding mode of the processor."""
+
+
+ROUNDING_MODE, ROUNDING_DOWN = 3 << 13, 1 << 13
+"""Bits of MXCSR."""
 
 
 class V2(Portable):
@@ -128,6 +142,22 @@ class V3(V2):
     narrow_unsigned_name = "llvm.x86.avx2.packuswb"
     rounded_product_name = "llvm.x86.avx2.pmul.hr.sw"
     lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
+
+    def float_environment(self, builder: Any) -> Any:
+        """STMXCSR: rounding mode, masks and flags of exceptions."""
+        slot = builder.variable(WORD)
+        builder.call_by_name("llvm.x86.sse.stmxcsr", VOID, builder.bitcast(slot, POINTER))
+        return builder.load(slot)
+
+    def set_float_environment(self, builder: Any, environment: Any) -> None:
+        """LDMXCSR."""
+        slot = builder.variable(WORD, environment)
+        builder.call_by_name("llvm.x86.sse.ldmxcsr", VOID, builder.bitcast(slot, POINTER))
+
+    def downward(self, builder: Any, environment: Any) -> Any:
+        """Of the two bits of the rounding mode, the lower one."""
+        others = builder.and_(environment, WORD(~ROUNDING_MODE))
+        return builder.or_(others, WORD(ROUNDING_DOWN))
 
 
 class V3Vnni(V3):

@@ -8,6 +8,7 @@ saves a write and a read of the product.
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.lowering.fused_add import float_addition, quantized_addition
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
+from nnapi_shim.drivers.cpu.lowering.requantization import may_be_floored
 from nnapi_shim.drivers.cpu.program.record import Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
 from nnapi_shim.hints import Any
@@ -79,6 +80,8 @@ def _is_whole(product: Step, addition: Step) -> bool:
         return False
     fields = product.fields
     size = 4 if addition.kernel in FLOATS else 1
+    if addition.kernel == BYTES and may_be_floored(fields):
+        return False  # an ADD rounds to nearest, in another mode
     if fields["addend"] is not None or fields["output_stride"] != size * fields["columns"]:
         return False
     rows = fields["row_tiles"] // fields["image_tiles"] * fields["image_rows"]
