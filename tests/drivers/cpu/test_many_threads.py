@@ -8,7 +8,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.lowering import depthwise_tiles
-from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, divided, fastest
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import DepthwiseWork, divided, fastest
 from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, MAX_TILES, tile_of
 from nnapi_shim.drivers.cpu.run.tile_timing import timed_regions
 from nnapi_shim.hal.enums import OperationType
@@ -19,30 +19,30 @@ from tests.drivers.cpu.test_convolution import VARIANTS, Shape, random_operands
 MANY = (3, 5, 16, 64)
 
 
-def random_lines(random: Any) -> Lines:
+def random_lines(random: Any) -> DepthwiseWork:
     """The work of a depthwise convolution: of one row, of images, and of batches of them."""
     rows, width = int(random.choice([1, 3, 7, 14, 28, 150])), int(random.integers(1, 60))
     channels, taps = int(random.integers(1, 1200)), int(random.choice([9, 25]))
     units, together = -(-channels // 16), int(random.choice([1, 1, 2, rows]))
     call = float(random.choice([0, 0.5]))
-    return Lines(rows, width * channels * taps, units, together, call)
+    return DepthwiseWork(rows, width * channels * taps, units, together, call)
 
 
 def test_slabs_cover_the_channels_and_help(monkeypatch: Any) -> None:
     random = np.random.default_rng(7)
     slabs = 0
     for _ in range(600):
-        lines = random_lines(random)
+        work = random_lines(random)
         monkeypatch.setenv("NNAPI_SHIM_THREADS", "16")
-        span, tiles = divided(lines)
-        assert (tiles.slabs - 1) * tiles.units < lines.units <= tiles.slabs * tiles.units
-        assert tiles.count(lines.rows) <= 2 * MAX_TILES
-        whole = divided(lines._replace(units=1, call=0))
-        assert tiles.slabs == 1 or lines.call or span < whole[0]
+        span, tiles = divided(work)
+        assert (tiles.slabs - 1) * tiles.units < work.units <= tiles.slabs * tiles.units
+        assert tiles.count(work.rows) <= 2 * MAX_TILES
+        whole = divided(work._replace(units=1, call=0))
+        assert tiles.slabs == 1 or work.call or span < whole[0]
         slabs += tiles.slabs > 1
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(FEW_THREADS))
-        few = divided(lines)[1]
-        assert few.slabs == 1 or lines.rows == 1
+        few = divided(work)[1]
+        assert few.slabs == 1 or work.rows == 1
     assert 200 < slabs < 590
 
 
@@ -50,8 +50,8 @@ def test_slabs_cover_the_channels_and_help(monkeypatch: Any) -> None:
 def test_images_of_few_rows_have_tiles_for_many_threads(monkeypatch: Any, size: Any) -> None:
     _, rows, width, channels = size
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "16")
-    lines = Lines(rows, width * channels * 9, channels // 16)
-    assert divided(lines)[1].count(rows) >= min(16, rows * channels // 16)
+    work = DepthwiseWork(rows, width * channels * 9, channels // 16)
+    assert divided(work)[1].count(rows) >= min(16, rows * channels // 16)
 
 
 def test_the_fastest_choice_is_found_without_looking_at_all(monkeypatch: Any) -> None:
@@ -60,10 +60,10 @@ def test_the_fastest_choice_is_found_without_looking_at_all(monkeypatch: Any) ->
     for _ in range(2000):
         number = int(random.choice([1, 2, 3, 16]))
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(number))
-        lines = random_lines(random)
+        work = random_lines(random)
         slower = [1.0, *sorted(1 + 0.2 * random.random(int(random.integers(0, 4))))]
         choices = [
-            lines._replace(units=int(random.integers(1, 80)), slower=float(each)) for each in slower
+            work._replace(units=int(random.integers(1, 80)), slower=float(each)) for each in slower
         ]
         times = [divided(each)[0] for each in choices]
         at, tiles = fastest(choices)
@@ -94,8 +94,8 @@ def test_slabs_change_no_bit(monkeypatch: Any, variant: str) -> None:
     counts = []
 
     def counted(function: Any) -> Any:
-        def called(lines: Any) -> Any:
-            result = function(lines)
+        def called(work: Any) -> Any:
+            result = function(work)
             counts.append(result[1].slabs > 1)
             return result
 

@@ -11,7 +11,7 @@ from nnapi_shim.drivers.cpu.codegen.byte_epilogue import ByteEpilogue
 from nnapi_shim.drivers.cpu.codegen.float_epilogue import FloatEpilogue
 from nnapi_shim.drivers.cpu.codegen.vector import WORD, long
 
-LINE = 64
+CACHE_LINE = 64
 """Bytes of a cache line."""
 
 
@@ -35,10 +35,10 @@ class Epilogue(FloatEpilogue, ByteEpilogue):
     def fetch(self) -> None:
         """Prefetch the addend, so that it is in the cache when the sums are complete."""
         builder, args = self.builder, self.args
-        lines = -(-self.vectors * self.lanes * self.size // LINE)
+        lines = -(-self.vectors * self.lanes * self.size // CACHE_LINE)
         with builder.if_then(self._is_added(), likely=False):
             row = args["addend"]
             for _ in range(self.rows):
                 for line in range(lines):
-                    builder.prefetch(builder.add(row, long(LINE * line)))
+                    builder.prefetch(builder.add(row, long(CACHE_LINE * line)))
                 row = builder.add(row, args["addend_stride"])

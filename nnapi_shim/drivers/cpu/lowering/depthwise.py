@@ -6,7 +6,7 @@ GROUPED_CONV_2D with one input channel per group is lowered here, too.
 from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import cuts, lower_interleaved
-from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, divided
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import DepthwiseWork, divided
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.images import CONVERT
@@ -92,8 +92,8 @@ def depthwise(
     )
     together = rows if is_sliding else 1
     units = -(-padded // unit)
-    lines = Lines(rows, row_products, units, together, CALL_UNITS, is_sliding=is_sliding)
-    _, tiles = divided(lines)
+    work = DepthwiseWork(rows, row_products, units, together, CALL_UNITS, is_sliding=is_sliding)
+    _, tiles = divided(work)
     steps.append(
         Step(
             SLIDING_DEPTHWISE if is_sliding else DEPTHWISE,

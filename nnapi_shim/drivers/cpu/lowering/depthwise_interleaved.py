@@ -9,7 +9,7 @@ and store some values twice.
 from math import inf
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import Lines, fastest
+from nnapi_shim.drivers.cpu.lowering.depthwise_tiles import DepthwiseWork, fastest
 from nnapi_shim.drivers.cpu.lowering.descriptor import ConvolutionDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
@@ -142,7 +142,9 @@ def lower_interleaved(
     least, _ = choices[0]
     chosen, tiles = fastest(
         [
-            Lines(rows, row_products, -(-channels // each.slab), rows_together, slower=cost / least)
+            DepthwiseWork(
+                rows, row_products, -(-channels // each.slab), rows_together, slower=cost / least
+            )
             for cost, each in choices
         ]
     )

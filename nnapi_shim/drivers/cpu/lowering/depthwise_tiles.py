@@ -30,7 +30,7 @@ START_ROWS = 0.5
 """What a start of rows that are computed together costs, in rows."""
 
 
-class Lines(NamedTuple):
+class DepthwiseWork(NamedTuple):
     """The work of a convolution.
 
     rows: of the output. products: of a row. units: into which its channels can be divided.
@@ -60,68 +60,68 @@ class Tiles(NamedTuple):
         return -(-rows // self.rows) * self.slabs
 
 
-def divided(lines: Lines) -> tuple[float, Tiles]:
+def divided(work: DepthwiseWork) -> tuple[float, Tiles]:
     """(time of the thread that ends last, in products; the tiles with the least of it)."""
     number = threads.count()
-    tile_rows = _tile_rows(lines, number)
-    whole = Tiles(tile_rows, 1, lines.units)
-    best = _span(lines, whole, number), whole
-    if _rows_are_enough(lines, tile_rows, number):
+    tile_rows = _tile_rows(work, number)
+    whole = Tiles(tile_rows, 1, work.units)
+    best = _span(work, whole, number), whole
+    if _rows_are_enough(work, tile_rows, number):
         return best
     seen = 0
-    for slabs in range(2, min(lines.units, ROUNDS * number) + 1):
-        units = -(-lines.units // slabs)
+    for slabs in range(2, min(work.units, ROUNDS * number) + 1):
+        units = -(-work.units // slabs)
         if units == seen:
             continue
-        seen, slabs = units, -(-lines.units // units)
+        seen, slabs = units, -(-work.units // units)
         for rounds in range(1, ROUNDS + 1):
-            blocks = max(1, min(lines.rows, rounds * number // slabs))
-            tiles = Tiles(-(-lines.rows // blocks), slabs, units)
-            span = _span(lines, tiles, number)
-            if span < best[0] and _products(lines, tiles) >= PRODUCTS_FOR_MANY:
+            blocks = max(1, min(work.rows, rounds * number // slabs))
+            tiles = Tiles(-(-work.rows // blocks), slabs, units)
+            span = _span(work, tiles, number)
+            if span < best[0] and _products(work, tiles) >= PRODUCTS_FOR_MANY:
                 best = span, tiles
     return best
 
 
-def fastest(choices: Sequence[Lines]) -> tuple[int, Tiles]:
+def fastest(choices: Sequence[DepthwiseWork]) -> tuple[int, Tiles]:
     """(number of the choice whose last thread ends first, its tiles). The choices compute the same
-    lines, the first of them in the least time on one thread.
+    work, the first of them in the least time on one thread.
     """
     first, number = choices[0], threads.count()
     tile_rows = _tile_rows(first, number)
     if _rows_are_enough(first, tile_rows, number):  # of all choices
         return 0, Tiles(tile_rows, 1, first.units)
-    times = [divided(lines) for lines in choices]
+    times = [divided(work) for work in choices]
     best = min(range(len(times)), key=lambda at: times[at][0])
     return best, times[best][1]
 
 
-def _rows_are_enough(lines: Lines, tile_rows: int, number: int) -> bool:
+def _rows_are_enough(work: DepthwiseWork, tile_rows: int, number: int) -> bool:
     """Whether rows alone are divided."""
-    is_long = lines.rows * lines.products >= PRODUCTS_PER_TILE
-    return not is_long or number <= min(FEW_THREADS, -(-lines.rows // tile_rows))
+    is_long = work.rows * work.products >= PRODUCTS_PER_TILE
+    return not is_long or number <= min(FEW_THREADS, -(-work.rows // tile_rows))
 
 
-def _products(lines: Lines, tiles: Tiles) -> float:
+def _products(work: DepthwiseWork, tiles: Tiles) -> float:
     """What a tile costs."""
-    starts = -(-tiles.rows // lines.together)
-    share = (tiles.units + lines.call) / (lines.units + lines.call) * lines.slower
-    return (tiles.rows + START_ROWS * starts) * lines.products * share
+    starts = -(-tiles.rows // work.together)
+    share = (tiles.units + work.call) / (work.units + work.call) * work.slower
+    return (tiles.rows + START_ROWS * starts) * work.products * share
 
 
-def _span(lines: Lines, tiles: Tiles, number: int) -> float:
+def _span(work: DepthwiseWork, tiles: Tiles, number: int) -> float:
     """What the thread with the most tiles has to do."""
-    return last_ends(tiles.count(lines.rows), number, _products(lines, tiles) + TILE_PRODUCTS)
+    return last_ends(tiles.count(work.rows), number, _products(work, tiles) + TILE_PRODUCTS)
 
 
-def _tile_rows(lines: Lines, number: int) -> int:
+def _tile_rows(work: DepthwiseWork, number: int) -> int:
     """Output rows of a tile without slabs."""
-    rows, products = lines.rows, lines.rows * lines.products
+    rows, products = work.rows, work.rows * work.products
     tiles = products // PRODUCTS_PER_TILE
     if tiles > 0:
         least = min(number, products // PRODUCTS_FOR_MANY)
         tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles, least))
-        if lines.is_sliding:
+        if work.is_sliding:
             tiles = min(tiles, max(2 * number, rows // SLIDING_ROWS))
     tile_rows = -(-rows // max(1, tiles))
     if -(-rows // tile_rows) < min(tiles, number):
