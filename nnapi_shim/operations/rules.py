@@ -324,6 +324,15 @@ def float32(value: float) -> float:
         return copysign(inf, value)
 
 
+def float32s(values: Sequence[float]) -> Sequence[float]:
+    """As float32, of many numbers."""
+    layout = f"{len(values)}f"
+    try:
+        return unpack(layout, pack(layout, *values))
+    except OverflowError:
+        return [float32(value) for value in values]
+
+
 def source_dimensions(name: str, *sizes: int) -> Rule:
     """The known dimensions of `name` are (`sizes`); 0 is any size."""
 

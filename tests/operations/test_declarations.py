@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from zlib import crc32
 
@@ -22,6 +23,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandType, OperationType, ResultCode
 from nnapi_shim.operations import FAMILIES, operation, registry
 from nnapi_shim.operations.declare import Operation
+from nnapi_shim.operations.rules import float32, float32s
 from tests.operations.cases import PLANS, TOLERANCE, USES, example, uses
 from tests.operations.plans import merged
 from tests.single import CONSTANT, INPUT, TEMPORARY, execute
@@ -343,3 +345,10 @@ def test_the_cpu_device_agrees_with_the_formula(use, kinds, reference, cpu):
 def test_the_cpu_device_agrees_on_empty_tensors(use, reference, cpu):
     for sample in samples(use, batch=0):
         assert_close(use, outcome(cpu, sample), outcome(reference, sample))
+
+
+def test_float32s() -> None:
+    """Many numbers at once, also one that overflows."""
+    values = [0.1, 1e-50, -3.0, 1e39, -1e39]
+    assert [*float32s(values[:3])] == [float32(value) for value in values[:3]]
+    assert [*float32s(values)] == [float32(0.1), 0.0, -3.0, inf, -inf]

@@ -29,7 +29,7 @@ from nnapi_shim.drivers.cpu.lowering.weight_format import BYTES, FLOAT16, FLOAT3
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple, Sequence
 from nnapi_shim.operations.declare import BoundOperand
-from nnapi_shim.operations.rules import float32
+from nnapi_shim.operations.rules import float32s
 
 PACK_FLOAT = record(
     filter=ADDRESS,
@@ -197,8 +197,9 @@ def multipliers(product: ProductDescriptor, filter: BoundOperand, columns: int) 
     """Per output channel: input.scale * filter.scale / output.scale (semantics.md 5.4)."""
     quant = filter.channel_quant
     scales = quant.scales if quant else [filter.scale]
-    output_scale = product.output.scale
-    factors = [float32(product.input.scale * scale) / output_scale for scale in scales]
+    input_scale, output_scale = product.input.scale, product.output.scale
+    products = float32s([input_scale * scale for scale in scales])
+    factors = [each / output_scale for each in products]
     return factors if quant else factors * columns
 
 
