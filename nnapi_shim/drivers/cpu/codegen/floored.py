@@ -50,9 +50,9 @@ LEAST_EXPONENT, MOST_EXPONENT = -21, 0
 EXACT = 1 << 24
 """The largest sums that float32 has."""
 WORST = 1 << 31
-"""No sum is larger."""
+"""Sums are int32: those from here on wrap."""
 LARGEST_PRODUCT = 1 << 17
-"""Of a byte and a weight, and what their zero points add."""
+"""Of a byte and a weight, with what their zero points add: a bound."""
 
 
 _scratch = array_on_stack(ir.ArrayType(WORD, LANES), 5)
@@ -197,7 +197,9 @@ def is_marked(builder: Any, columns: ColumnConstants) -> Any:
 def floored_bytes(
     builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants, last: ByteOutput
 ) -> Any:
-    """Rows of vectors of sums as one vector of bytes."""
+    """Rows of vectors of sums as one vector of bytes, where instructions round down; so does the
+    conversion `rounded`.
+    """
     steps = []
     for sums in rows:
         for total, (scale, rest, offset) in zip(sums, columns.constants, strict=True):

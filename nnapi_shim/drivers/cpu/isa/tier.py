@@ -75,7 +75,7 @@ class Tier(NamedTuple):
     fused: a multiplication and an addition are one instruction.
     float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function
     per number.
-    rounds_down: the rounding mode is that of MXCSR (codegen/float_environment.py), and `fused`.
+    rounds_down: kernels can have float32 rounded down (codegen/float_environment.py), and `fused`.
     byte_pairs: an instruction multiplies uint8 by int8 and adds pairs of products, saturated to
     int16; constant filters that allow it are multiplied so (../lowering/byte_pairs.py).
     byte_weights: digit products of float32 and 8-bit weights are faster than products of float32

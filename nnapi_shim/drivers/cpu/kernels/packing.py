@@ -184,8 +184,8 @@ def pack_words(a, filter, head, first, width, deadline):
     after the deadline. As many words of each column at a time as stay in the first-level cache.
     """
     row_bytes, words = a.taps * a.depth, a.taps * a.depth // 4
-    sums, panel, flips = i32(head), u32(head + QUANTIZED_HEAD_BYTES * width), u32_of_bytes(a.flip)
     address, columns = head + QUANTIZED_HEAD_BYTES * width, min(width, a.columns - first)
+    sums, panel, flips = i32(head), u32(address), u32_of_bytes(a.flip)
     for part in range(0, words, PART):
         if late(deadline):
             return False

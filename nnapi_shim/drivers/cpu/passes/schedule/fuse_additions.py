@@ -2,7 +2,8 @@
 computes one of them.
 
 The epilogue adds to float32 sums in registers, and to bytes while they are in the cache, which
-saves a write and a read of the product.
+saves a write and a read of the product. Bytes are added with rounding to nearest; products that may
+be rounded down (codegen/floored.py) stay apart.
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
