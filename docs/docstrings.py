@@ -9,7 +9,7 @@ def restructured(lines: list[str]) -> list[str]:
     """The lines of a docstring as Sphinx wants them.
 
     "name: what it is", with what follows indented, is an item of a list; other indented lines
-    behind an empty one are code.
+    behind an empty one are code, and behind a line of text they go on with it.
     """
     result: list[str] = []
     is_item = is_code = False
@@ -36,7 +36,7 @@ def restructured(lines: list[str]) -> list[str]:
             if is_item:
                 result.append("")
                 is_item = False
-            result.append(line if is_code else _plain(line))
+            result.append(line if is_code else _plain(line.strip() if indented else line))
         before = line
     return result
 
