@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 from docstrings import restructured  # noqa: E402
+from numpy.typing import ArrayLike  # noqa: E402
+from sphinx.util.typing import stringify_annotation  # noqa: E402
 
 from nnapi_shim import __version__  # noqa: E402
 
@@ -54,6 +56,8 @@ TYPES = (
     "Activation ArrayLike Bool CellActivation Choice DeclaredType Float Given Int Key Outputs "
     "Padding Pair Scale Sizes Target Type Value"
 )
+ARRAY_LIKE = stringify_annotation(ArrayLike, "smart")
+"""What Sphinx makes of it where annotations are not read as text."""
 autodoc_type_aliases = dict(zip(TYPES.split(), TYPES.split(), strict=True))
 python_use_unqualified_type_names = True
 
@@ -87,8 +91,11 @@ def _named(
 ) -> tuple[str | None, str | None]:
     """Signatures with the names of aliases, also in unions."""
     wrapped = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
-    signature, returns = (text and wrapped.sub(r"\1", text) for text in (signature, returns))
-    return signature, returns
+
+    def with_names(text: str) -> str:
+        return wrapped.sub(r"\1", text).replace(ARRAY_LIKE, "ArrayLike")
+
+    return signature and with_names(signature), returns and with_names(returns)
 
 
 def _turn(source: list[str], folder: Path) -> None:
