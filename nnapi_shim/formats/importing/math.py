@@ -16,8 +16,13 @@ FUSING = ("ADD", "DIV", "MUL", "SUB")
 
 
 def number(operand: Operand, value: float) -> Array:
-    """A one-element constant of the type of an operand."""
-    return np.full(1, value, DTYPES[operand.type])
+    """A one-element constant of the type of an operand.
+
+    A file may give integers a number that is none; whether the operation takes integers is asked
+    when it is added.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.full(1, value, DTYPES[operand.type])
 
 
 def _binary(kind: str) -> "Callable[[Math, Any, Any], Operand]":

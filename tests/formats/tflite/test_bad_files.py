@@ -3,6 +3,7 @@ file is made for it.
 """
 
 import itertools
+import math
 import os
 import re
 import struct
@@ -18,9 +19,9 @@ pytest.importorskip("ai_edge_litert")
 
 from nnapi_shim import NnapiError, ResultCode, load
 from nnapi_shim.formats.tflite.file import read
-from tests.formats.tflite.building import Building, Spec
-from tests.formats.tflite.cases import F, f32
-from tests.formats.tflite.fuzzing import rounds
+from tests.formats.tflite.building import Building, Spec, one_operator
+from tests.formats.tflite.cases import F, I, Q, f32
+from tests.formats.tflite.fuzzing import outcome, rounds
 from tests.formats.tflite.running import model_of
 from tests.formats.tflite.test_whole import CELLS, branches, free_batch
 
@@ -289,6 +290,16 @@ def test_shape_of_real_numbers() -> None:
     made.ends([x], [y])
     with pytest.raises(NnapiError, match="operator 0 RESHAPE: its shape is of float32"):
         model_of(made.file())
+
+
+@pytest.mark.parametrize("alpha", [math.nan, math.inf, -math.inf, 1e30])
+def test_slope_that_is_no_number_of_its_type(alpha: float) -> None:
+    def came(spec: Spec) -> str:
+        return outcome(one_operator("LEAKY_RELU", [spec], [spec], "LeakyReluOptions", alpha=alpha))
+
+    assert came(Q(2, 5)) == ("read" if math.isnan(alpha) else "model")
+    assert came(F(2, 5)) == "model"
+    assert came(I(2, 5)) == "read"
 
 
 def test_changed_files() -> None:

@@ -62,11 +62,13 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
     """
     data = _input(graph, operator)
     slope = float(operator.options.get("Alpha", 0.0))
-    alpha: Any = number(data, slope)
+    alpha: Any
     if data.type in BYTES:
         offset = 128 if data.type is T.TENSOR_QUANT8_ASYMM else 0
-        step = np.full(1, offset + int(np.sign(slope)), np.int16)
+        step = np.full(1, offset + (slope > 0) - (slope < 0), np.int16)
         alpha = graph.model.constant(step, data.type, abs(slope) or 1.0, offset)
+    else:
+        alpha = number(data, slope)
     graph.add("PRELU", [data, alpha], operator)
 
 
