@@ -103,13 +103,13 @@ class Function:
         """The definition of the exported function."""
         function = AGAIN.get(self.name, f"nn_calls.{self.name}")
         call = f"{function}({', '.join(map(self._argument, self.parameters))})"
-        begin = "int cancel;\n    if (nn_enter(&cancel))"
+        begin = "struct nn_thread before;\n    if (nn_enter(&before))"
         if self.returns == "int":  # out-parameters are NULL after a failure
             nulls = "".join(f"    if ({o} != NULL)\n        *{o} = NULL;\n" for o in self.outputs)
             failed = f"{nulls}    return ANEURALNETWORKS_OP_FAILED;"
-            body = f"{begin}\n        return nn_leave_with({call}, cancel);\n{failed}"
+            body = f"{begin}\n        return nn_leave_with({call}, &before);\n{failed}"
         else:
-            body = f"{begin} {{\n        {call};\n        nn_leave(cancel);\n    }}"
+            body = f"{begin} {{\n        {call};\n        nn_leave(&before);\n    }}"
             if self.name.endswith("_free"):
                 body = f"if ({self.parameters[0].name} == NULL)\n        return;\n    {body}"
         return f"{self.returns} {self.name}({self._join(to_c)})\n{{\n    {body}\n}}\n"

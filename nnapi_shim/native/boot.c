@@ -245,16 +245,17 @@ static __attribute__((noinline, cold)) void begin_thread(void)
         pthread_setspecific(end_key, &first_round);
 }
 
-bool nn_enter(int *cancel_state)
+bool nn_enter(struct nn_thread *before)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancel_state);
+    before->rounding = nn_round_to_nearest();
     if (has_stack(here) ? is_up() : refuse_for_stack(here)) {
         if (__builtin_expect(!is_known, 0))
             begin_thread();
         return true;
     }
-    nn_leave(*cancel_state);
+    nn_leave(before);
     return false;
 }
 

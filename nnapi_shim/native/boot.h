@@ -33,20 +33,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "float_environment.h"
+
 #pragma GCC visibility push(hidden)
 
-/* Begins a call of the API; starts Python if necessary. Returns whether this thread can call the Python
- * functions. The thread cannot be cancelled until nn_leave(), as it would keep the GIL. */
-bool nn_enter(int *cancel_state);
+/* What a call of the API changes of its thread: as it was before. */
+struct nn_thread {
+    int cancel_state;
+    unsigned rounding;
+};
 
-static inline void nn_leave(int cancel_state)
+/* Begins a call of the API; starts Python if necessary. Returns whether this thread can call the Python
+ * functions. Until nn_leave(), the thread rounds to nearest, and cannot be cancelled, as it would keep the GIL. */
+bool nn_enter(struct nn_thread *before);
+
+static inline void nn_leave(const struct nn_thread *before)
 {
-    pthread_setcancelstate(cancel_state, NULL);
+    nn_round_as_before(before->rounding);
+    pthread_setcancelstate(before->cancel_state, NULL);
 }
 
-static inline int nn_leave_with(int code, int cancel_state)
+static inline int nn_leave_with(int code, const struct nn_thread *before)
 {
-    nn_leave(cancel_state);
+    nn_leave(before);
     return code;
 }
 

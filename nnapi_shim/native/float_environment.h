@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounding mode and flush-to-zero mode; workers use those of their caller. */
+/*
+ * Rounding mode and flush-to-zero mode. The library rounds to nearest, whatever the mode of the program, on which
+ * results do not depend. Denormal numbers are flushed as the program has it; workers do as their caller.
+ */
 #pragma once
 
 #include <stdint.h>
 
-static inline unsigned nn_float_environment(void)
+#if defined(__x86_64__)
+enum { NN_ROUNDING_MODE = 3 << 13, NN_FLOAT_FLAGS = 0x3f };
+#elif defined(__aarch64__)
+enum { NN_ROUNDING_MODE = 3 << 22, NN_FLOAT_FLAGS = 0 };
+#else
+enum { NN_ROUNDING_MODE = 0, NN_FLOAT_FLAGS = 0 };
+#endif
+
+/* All of it, with the flags of exceptions where they are in the same register. */
+static inline unsigned nn_float_register(void)
 {
 #if defined(__x86_64__)
-    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the exception flags */
+    return __builtin_ia32_stmxcsr();
 #elif defined(__aarch64__)
     uint64_t word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
@@ -17,15 +29,39 @@ static inline unsigned nn_float_environment(void)
 #endif
 }
 
-static inline void nn_set_float_environment(unsigned wanted)
+static inline void nn_set_float_register(unsigned wanted)
 {
 #if defined(__x86_64__)
-    if (nn_float_environment() != wanted)
-        __builtin_ia32_ldmxcsr(wanted);
+    __builtin_ia32_ldmxcsr(wanted);
 #elif defined(__aarch64__)
-    if (nn_float_environment() != wanted)
-        __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)wanted));
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)wanted));
 #else
     (void)wanted;
 #endif
+}
+
+static inline unsigned nn_float_environment(void)
+{
+    return nn_float_register() & ~(unsigned)NN_FLOAT_FLAGS;
+}
+
+static inline void nn_set_float_environment(unsigned wanted)
+{
+    if (nn_float_environment() != wanted)
+        nn_set_float_register(wanted);
+}
+
+/* Rounds to nearest until nn_round_as_before() gets the result. */
+static inline unsigned nn_round_to_nearest(void)
+{
+    const unsigned before = nn_float_register();
+    if ((before & NN_ROUNDING_MODE) != 0)
+        nn_set_float_register(before & ~(unsigned)NN_ROUNDING_MODE);
+    return before & NN_ROUNDING_MODE;
+}
+
+static inline void nn_round_as_before(unsigned mode)
+{
+    if (mode != 0)
+        nn_set_float_register(nn_float_register() | mode);
 }

@@ -4,13 +4,13 @@
 
 #include <nnapi_shim.h>
 
+#include "float_environment.h"
 #include "hybrid.h"
 #include "pool.h"
 #include "program.h"
 
-int32_t nn_run_program(struct nn_run *run, int64_t part)
+static int32_t run_steps(struct nn_run *run)
 {
-    (void)part; /* there is one: this has the signature of a kernel */
     struct nn_shared shared = {0};
     int32_t code = 0;
     for (int64_t step = 0; step < run->count;) {
@@ -37,6 +37,15 @@ int32_t nn_run_program(struct nn_run *run, int64_t part)
         code = 0;
     }
     nn_end_sharing(&shared);
+    return code;
+}
+
+int32_t nn_run_program(struct nn_run *run, int64_t part)
+{
+    (void)part; /* there is one: this has the signature of a kernel */
+    const unsigned rounding = nn_round_to_nearest();
+    const int32_t code = run_steps(run);
+    nn_round_as_before(rounding);
     return code;
 }
 

@@ -18,9 +18,9 @@ struct nn_levels nn_levels = {ANEURALNETWORKS_FEATURE_LEVEL_8, 0};
 static void ask_profile(void)
 {
     const char *profile = secure_getenv("NNAPI_SHIM_PROFILE");
-    int cancel;
-    if (profile != NULL && profile[0] != '\0' && nn_enter(&cancel))
-        nn_leave(cancel);
+    struct nn_thread before;
+    if (profile != NULL && profile[0] != '\0' && nn_enter(&before))
+        nn_leave(&before);
 }
 
 int64_t ANeuralNetworks_getRuntimeFeatureLevel(void)

@@ -1,5 +1,7 @@
 """All sums of two bytes are those of the reference device, also in the epilogue of a product."""
 
+import ctypes
+import platform
 from typing import Any
 from unittest.mock import patch
 
@@ -13,6 +15,11 @@ from nnapi_shim.tools.explain import explain
 U8, S8 = "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
 DTYPES = {U8: np.uint8, S8: np.int8}
 ALL = np.arange(256, dtype=np.uint8)
+MODES = {
+    "x86_64": [0x400, 0x800, 0xC00],
+    "aarch64": [0x800000, 0x400000, 0xC00000],
+}.get(platform.machine(), [])
+"""FE_DOWNWARD, FE_UPWARD and FE_TOWARDZERO."""
 
 
 def parameters(rng: np.random.Generator, kind: str, has_halves: bool) -> list[tuple[float, int]]:
@@ -105,3 +112,21 @@ def test_sums_that_are_too_large() -> None:
         # Both are 0 within bounds of 0.
         found = quantized_sum.proven(constants | scales | {"down": 1, "fine_down": 1})
         assert (found is not None) is is_tried
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_rounding_mode_of_a_program(mode: int) -> None:
+    """Runs round to nearest."""
+    model = Model()
+    x, y = model.input(U8, [256, 1], 0.3, 128), model.input(U8, [1, 256], 0.1, 3)
+    model.outputs(model.add(x, y, scale=0.63, zero_point=20))
+    model.finish()
+    assert checked(model, *pairs(U8))
+    compiled, mathematics = model.compile("nnapi-cpu"), ctypes.CDLL("libm.so.6")
+    expected = compiled.run(*pairs(U8))
+    mathematics.fesetround(mode)
+    try:
+        actual = compiled.run(*pairs(U8))
+    finally:
+        mathematics.fesetround(0)
+    np.testing.assert_array_equal(actual, expected)
