@@ -138,6 +138,10 @@ FAMILIES: dict[str, Family] = {
         (
             F("is_down = round_down(environment, is_down, is_floored(panel, WIDTH))", "pass"),
             F("    round_down(environment, is_down, False)\n    return 0", "    return 0"),
+            F(
+                "                round_down(environment, is_down, False)\n                return",
+                "                return",
+            ),
             F("factors[n + i] = multipliers[c + i]", "factors[i] = multipliers[c + i]"),
             F("np.int32(a.sum_zero if shift == 0 else 0)", "np.int32(a.sum_zero)"),
             F("first_panel = a.panels + first_slab", "first_panel = a.panels + 0"),
@@ -375,8 +379,12 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "winograd_quantized": Family(
-        "winograd_quantized",
+        "winograd_quantized floored",
         (
+            F(
+                "            round_down(environment, is_down, False)\n            return",
+                "            return",
+            ),
             F("ends + g1, ends - g1, 2 * g2", "ends + g1, ends - g1, g2"),
             F("y[k] = a.fill", "y[k] = 0"),
             F("range(n * LANES, (n + 1) * LANES)", "range(LANES)"),
@@ -386,8 +394,12 @@ FAMILIES: dict[str, Family] = {
         "v3",
     ),
     "winograd_4x4": Family(
-        "winograd_quantized",
+        "winograd_quantized floored",
         (
+            F(
+                "            round_down(environment, is_down, False)\n            return",
+                "            return",
+            ),
             F("far - 2 * g1", "far + 2 * g1"),
             F("HALVINGS = 3, 2, 1, 1", "HALVINGS = 3, 2, 2, 1"),
             F("NINTH = pow(9, -1, 1 << 32)", "NINTH = pow(9, -1, 1 << 16)"),

@@ -3,6 +3,7 @@ every sum next to a rounding boundary, and programs keep their rounding mode.
 """
 
 import ctypes
+import time
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
@@ -10,12 +11,13 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from nnapi_shim import Model, address
+from nnapi_shim import Execution, Model, NnapiError, ResultCode, address
 from nnapi_shim.drivers.cpu.lowering import depthwise_interleaved, gemm, winograd_quantized
 from nnapi_shim.drivers.cpu.lowering.packing import PACK_QUANTIZED, QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.explain import explain
+from nnapi_shim.tools.profile import profile
 
 pytestmark = pytest.mark.skipif(
     not tier().rounds_down, reason="this tier does not round down; test_tiers.py runs it"
@@ -32,6 +34,13 @@ SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
 UPWARD, NEAREST = 0x800, 0
 """FE_UPWARD and FE_TONEAREST of x86-64."""
 MATH = ctypes.CDLL("libm.so.6")
+
+
+def rounding_mode() -> int:
+    """That of float32 instructions, from MXCSR; fegetround gives that of the x87 unit."""
+    environment = (ctypes.c_uint32 * 8)()
+    MATH.fegetenv(environment)
+    return environment[7] >> 3 & 0xC00
 
 
 def decomposed(multipliers: Array) -> tuple[Array, Array]:
@@ -75,13 +84,14 @@ def layer(
     depth: int = 1,
     size: int = 1,
     depthwise: bool = False,
+    pixels: tuple[int, int] = (16, 16),
 ) -> Model:
-    """A convolution of 256 pixels by weights of 1 in the middle, and of 0 behind the first channel:
+    """A convolution of an image by weights of 1 in the middle, and of 0 behind the first channel:
     the sums of a column are its bias and the 255 above.
     """
     model, columns = Model(), len(bias)
     channels = columns if depthwise else depth
-    x = model.input(kind, [1, 16, 16, channels], 1.0, 0 if kind == U8 else -128)
+    x = model.input(kind, [1, *pixels, channels], 1.0, 0 if kind == U8 else -128)
     weights = np.zeros((1 if depthwise else columns, size, size, channels), np.int8)
     weights[:, size // 2, size // 2, : channels if depthwise else 1] = 1
     filter = model.constant(
@@ -260,8 +270,49 @@ def test_rounding_mode(mode: int, depthwise: bool) -> None:
     MATH.fesetround(mode)
     try:
         actual = compiled.run(x)
-        kept = MATH.fegetround()
+        kept = rounding_mode()
     finally:
         MATH.fesetround(NEAREST)
     assert kept == mode
     np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("kernel", ["depthwise_interleaved", "winograd_4x4_q8", "winograd_q8"])
+def test_a_deadline_in_the_middle(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program gets its mode back: of runs that end in a kernel, many round down there."""
+    if kernel == "winograd_q8":
+        if tier().tiling_of(True).group != 2:
+            pytest.skip("the patches of this tier are all large")
+        monkeypatch.setattr(winograd_quantized, "_pays_large", lambda *_: False)
+    monkeypatch.setenv("NNAPI_SHIM_THREADS", "1")
+    depthwise = kernel == "depthwise_interleaved"
+    rng = np.random.default_rng(6)
+    scales = random_scales(rng, -11, -7, 64)
+    pixels = (8, 10000) if depthwise else (200, 200)
+    model = layer(scales, np.zeros(64), depth=64, size=3, depthwise=depthwise, pixels=pixels)
+    assert kernel in {done.kernel for item in profile(model).operations for done in item.steps}
+    x, y = (np.zeros((1, *pixels, 64), np.uint8) for _ in range(2))
+    compiled = model.compile("nnapi-cpu")
+
+    def run(limit_ns: int) -> int:
+        """How long it took, or 0 after the deadline."""
+        with Execution(compiled) as execution:
+            execution.set_timeout(limit_ns)
+            execution.set_input(0, x)
+            execution.set_output(0, y)
+            start = time.monotonic_ns()
+            try:
+                execution.compute()
+            except NnapiError as error:
+                assert error.code == ResultCode.MISSED_DEADLINE_TRANSIENT
+                return 0
+            return time.monotonic_ns() - start
+
+    whole = min(run(10**11) for _ in range(5))
+    late = 0
+    for part in np.linspace(0.1, 0.9, 60):
+        late += run(int(part * whole)) == 0
+        kept = rounding_mode()
+        MATH.fesetround(NEAREST)
+        assert kept == NEAREST
+    assert late >= 10
