@@ -61,6 +61,33 @@ def test_weights_of_deep_products_are_read_once(depth):
         assert fields["block_tiles"] == 3 and tiles == fields["groups"]
 
 
+def test_weights_that_fit_no_cache_are_read_once():
+    """By one thread."""
+    for tier in ("v3", "v4"):
+        tiling = TIERS[tier].tiling
+        width = tiling.columns
+        for rows, depth, columns in ((100, 1024, 1024), (49, 960, 640), (361, 512, 512)):
+            product = work(rows, depth, columns, tiling.rows, width)
+            tiles, fields = split(product, width, tiling, 8)
+            room = max(1, (tiling.cache - product.panel_bytes) // product.row_bytes)
+            few = -(-product.row_tiles // room)
+            assert product.row_tiles <= fields["block_tiles"] * few
+            assert tiles >= 8
+
+
+def test_panels_are_prefetched_by_the_thread_that_reads_them_next():
+    tiling = TIERS["v4"].tiling
+    deep = work(100, 1024, 2048, 7, 32), 32, tiling, 8
+    for threads in (1, 2, 3):
+        fields = split(*deep, threads)[1]
+        assert fields["group_panels"] - fields["prefetched"] == (threads > 1)
+    for few in (work(6, 1024, 2048, 7, 32), work(100, 32, 2048, 7, 32)):
+        assert split(few, *deep[1:])[1]["prefetched"] == 0  # one row tile; small panels
+    assert split(work(3136, 128, 128, 7, 32), *deep[1:])[1]["block_tiles"] > 8
+    many = split(work(100000, 64, 32, 7, 32), *deep[1:])[1]
+    assert many["block_tiles"] > 64 and many["prefetched"] == 0
+
+
 def test_more_threads_get_more_tiles():
     tiling = TIERS["v3"].tiling
     product = work(1, 1024, 1000, 1, 64), 64, tiling

@@ -11,13 +11,14 @@ are many words, floating-point sums of about BLOCK of them are added up apart fr
 that the error does not grow with the number of all words but with its root.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
+from nnapi_shim.drivers.cpu.codegen.panel_prefetch import PanelPrefetch
 from nnapi_shim.drivers.cpu.codegen.products import Products
 from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, LONG, WORD, long, vector
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
@@ -40,10 +41,11 @@ ADDEND_ARGUMENTS = "addend addend_stride addition".split()
 bytes from one to the next, and the block of lowering/fused_add.py.
 """
 
-TILES_ARGUMENTS = "tiles table_step last_table tile_bytes correction_step".split()
+TILES_ARGUMENTS = "tiles table_step last_table tile_bytes correction_step ahead".split()
 """Of micro-kernels that compute several tiles, one below the other. A tile's table, base and
 correction are so many bytes behind those of the tile before, output and addend as many rows as a
-tile has; the last one has `last_table`, and `rows` are the rows of the last one.
+tile has; the last one has `last_table`, and `rows` are the rows of the last one. ahead: a panel to
+be prefetched meanwhile, or 0.
 """
 
 
@@ -77,6 +79,7 @@ class MicroKernel(Products):
         names = names_of(adds, is_alone)
         super().__init__(fn, names, tiling, scheme, rows, vectors, adds, half)
         self.chains, self.in_blocks, self.is_alone = chains, in_blocks, is_alone
+        self.prefetch: PanelPrefetch | None = None
         # Rows whose whole vectors of words are multiplied two by two.
         self.paired = rows // 2 * 2 if scheme.has_block_products and tiling.words == 4 else 0
 
@@ -100,6 +103,11 @@ class MicroKernel(Products):
         if self.adds:
             steps["addend"] = self._of_tile("addend_stride")
         slots = {name: builder.variable(LONG, all_tiles[name]) for name in steps}
+        # The weights of a single row are read once, as fast as memory allows.
+        if self.scheme.prefetches and self.rows > 1:
+            word_bytes = self.vectors * self.lanes * self.scheme.word_bytes
+            arguments = all_tiles["ahead"], word_bytes, all_tiles["tiles"]
+            self.prefetch = PanelPrefetch(builder, *arguments)
         last = builder.sub(all_tiles["tiles"], long(1))
         with builder.each(all_tiles["tiles"]) as number:
             own = {name: builder.load(slot) for name, slot in slots.items()}
@@ -112,6 +120,14 @@ class MicroKernel(Products):
             for name, step in steps.items():
                 slot = slots[name]
                 builder.store(builder.add(builder.load(slot), step), slot)
+
+    def _each(self, count: Any, together: int, body: Callable[[Any], None]) -> None:
+        """Loop `count` times over `together` words; body: gets the number of words before them."""
+        if self.prefetch is not None:
+            self.prefetch.each(count, together, body)
+            return
+        with self.builder.each(count, together) as done:
+            body(done)
 
     def _of_tile(self, stride: str) -> Any:
         """The bytes of all rows of a tile."""
@@ -225,7 +241,8 @@ class MicroKernel(Products):
     ) -> None:
         """Loop `count` times over `together` words of the rows, from word `first` on."""
         builder = self.builder
-        with builder.each(count, together) as done:
+
+        def some(done: Any) -> None:
             word = builder.add(first, done)
             panel = builder.add(at, builder.mul(word, long(row_bytes)))
             offset = builder.mul(word, long(4))
@@ -235,6 +252,8 @@ class MicroKernel(Products):
                 for c in range(together):
                     weights = builder.add(panel, long(c * row_bytes))
                     self._word(rows, builder.add(offset, long(4 * c)), weights, c)
+
+        self._each(count, together, some)
 
     def _words_together(
         self, count: Any, first: Any, rows: Sequence[Any], at: Any, row_bytes: int
@@ -293,13 +312,16 @@ class MicroKernel(Products):
         offsets = builder.add(args["flip"], starts)
         for start, stop, together in ((first, others, 2), (others, end, 1)):
             count = builder.udiv(builder.sub(stop, start), long(together))
-            with builder.each(count, together) as done:
+
+            def some(done: Any, start: Any = start, together: int = together) -> None:
                 number = builder.mul(builder.add(start, done), long(self.vectors))
                 for j in range(self.vectors):
                     words = [
                         builder.add(number, long(j + n * self.vectors)) for n in range(together)
                     ]
                     self._listed(rows, j, words, offsets, first_word)
+
+            self._each(count, together, some)
 
     def _listed(
         self, rows: Sequence[Any], j: int, words: Sequence[Any], offsets: Any, first_word: Any

@@ -29,6 +29,7 @@ class MacScheme(NamedTuple):
     together: words that a step takes at once, 1 or 2; it gets x and w of one after the other.
     is_shifted: words are at offsets that a panel lists, see ../lowering/shifted_words.py.
     plain: the scheme for a flip of 0, if there is one.
+    prefetches: micro-kernels prefetch the panel `ahead`, by two instructions with each word.
     has_block_products: two rows by two columns are multiplied at once, by ISA.block_product.
     """
 
@@ -47,6 +48,7 @@ class MacScheme(NamedTuple):
     together: int = 1
     is_shifted: bool = False
     plain: Any = None
+    prefetches: bool = False
     has_block_products: bool = False
 
 
@@ -82,6 +84,7 @@ def float32() -> MacScheme:
     return MacScheme(
         *("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step),
         *(_as_they_are, step_by_lane),
+        prefetches=True,
     )
 
 
@@ -164,6 +167,7 @@ def plain_quads8() -> MacScheme:
     return MacScheme(
         *("u8s8plain", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, _no_mask, broadcast, weights, step),
         *(_as_they_are, step_by_lane),
+        prefetches=True,
         has_block_products=ISA.has_block_products,
     )
 
@@ -194,10 +198,14 @@ def byte_pairs(together: int = 1) -> MacScheme:
         return ISA.dot_pairs(builder, total, builder.add(*sums), of_ones)
 
     name = "u8s8pairs" if together == 1 else f"u8s8pairs{together}"
-    scheme = plain_quads8()._replace(name=name, step=step, has_terms=True, together=together)
+    scheme = plain_quads8()._replace(
+        name=name, step=step, has_terms=True, together=together, prefetches=False
+    )
     return scheme._replace(mask=ones) if together > 1 else scheme
 
 
 def shifted_words() -> MacScheme:
     """As byte_pairs, by words at any byte of the input, of which a step takes one or two."""
-    return byte_pairs(2)._replace(name="u8s8words", has_terms=False, is_shifted=True)
+    return byte_pairs(2)._replace(
+        name="u8s8words", has_terms=False, is_shifted=True, prefetches=True
+    )

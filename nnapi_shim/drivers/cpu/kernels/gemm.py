@@ -44,9 +44,11 @@ def gemm(
         block, group = number // a.groups, number % a.groups
         first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.row_tiles)
         environment, is_down = float_environment(), False
+        prefetched = group * a.group_panels + a.prefetched
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             columns = min(width, a.columns - panel * width)
             weights = a.filter + panel * a.panel_bytes
+            ahead = weights + a.panel_bytes if panel < prefetched else 0
             if may_floor:
                 padded = (columns + lanes - 1) // lanes * lanes
                 is_down = round_down(environment, is_down, is_floored(weights, padded))
@@ -84,6 +86,7 @@ def gemm(
                     last_table,
                     a.tile_bytes,
                     tile_rows * a.correction_stride,
+                    ahead,
                     a.low,
                     a.high,
                 )

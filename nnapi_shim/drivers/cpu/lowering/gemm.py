@@ -67,7 +67,9 @@ GEMM = record(
     block_tiles=INT64,
     groups=INT64,
     group_panels=INT64,
+    prefetched=INT64,
 )
+"""prefetched: panels of a group behind which the next one is prefetched."""
 ROW_NS, SUMMED_PER_NS = 2, 16
 """Nanoseconds per row of a row sum, and elements summed per nanosecond."""
 ROW_SUMS = record(**ROWS, output=ADDRESS, parts=INT64, tile_rows=INT64, factor=INT64, flip=INT64)

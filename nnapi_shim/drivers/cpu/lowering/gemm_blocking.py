@@ -1,8 +1,9 @@
 """Blocking of a matrix product: a tile is a block of row tiles times a group of panels.
 
 The rows of a block and one panel fit into the L2 cache together. Every block reads the weights
-again, every group the rows; the blocking with enough tiles and the least memory traffic is used.
-Of short products there are up to twice as many blocks, so that the threads end together.
+again, every group the rows; the blocking with enough tiles and the least memory traffic is used,
+or, on one thread where the weights do not fit that cache, one with the fewest blocks. Of short
+products there are up to twice as many blocks, so that the threads end together.
 """
 
 from nnapi_shim.drivers.cpu.lowering.tiling import FEW_THREADS, MAX_TILES, Tiling, last_ends
@@ -27,6 +28,11 @@ TILE_STEPS = 400
 """Micro-kernel steps that a tile costs besides: about 0.1 us."""
 MAX_TILE_STEPS = 1 << 24
 """Steps of a tile of several row tiles, at most: some milliseconds, for filters of many taps."""
+
+PREFETCHED_BYTES, PREFETCHED_TILES = 8 << 10, 64
+"""Where the next panel is prefetched: the bytes of a panel at least, and the row tiles of a block
+at most. The time to read a panel counts little where it is small or serves many tiles.
+"""
 
 SERIAL_NS = 5000
 TILE_NS = 2000
@@ -102,18 +108,20 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
     least = -(-work.row_tiles // room)
     if threads > FEW_THREADS and target_tiles > 1:
         most = max(MIN_TILES, steps // STEPS_FOR_MANY)
-        return _fields(work, *_for_many(work, panel_steps, least, most, threads))
+        return _fields(work, threads, *_for_many(work, panel_steps, least, most, threads))
     row_tiles, panels = work.row_tiles, work.panels
     weights, rows = panels * work.panel_bytes, row_tiles * work.row_bytes
     needed = min(target_tiles, enough)
-    best, shares = (needed + 1, 0), (0, 0)
+    from_memory = threads == 1 and weights > tiling.cache
+    wanted = needed if from_memory else target_tiles
+    best, shares = (needed + 1, 0, 0), (0, 0)
     seen = 0
     for groups in range(1, min(panels, target_tiles) + 1):
         group_panels = -(-panels // groups)
         if group_panels == seen:
             continue
         seen, groups = group_panels, -(-panels // group_panels)
-        blocks = min(row_tiles, max(least, -(-target_tiles // groups)))
+        blocks = min(row_tiles, max(least, -(-wanted // groups)))
         if threads > 1 and target_tiles > 1:
             most = min(row_tiles, 2 * blocks, max(blocks, MAX_TILES // groups))
             if most > blocks:
@@ -122,10 +130,11 @@ def searched(work: Work, panel_columns: int, tiling: Tiling, enough: int, thread
         block_tiles = -(-row_tiles // blocks)
         blocks = -(-row_tiles // block_tiles)
         # Minimise missing tiles first, then memory traffic.
-        cost = max(0, needed - blocks * groups), blocks * weights + groups * rows
+        missing, traffic = max(0, needed - blocks * groups), blocks * weights + groups * rows
+        cost = missing, blocks * from_memory, traffic
         if cost < best:
             best, shares = cost, (block_tiles, group_panels)
-    return _fields(work, *shares)
+    return _fields(work, threads, *shares)
 
 
 def _end_together(
@@ -172,11 +181,16 @@ def _for_many(work: Work, panel_steps: int, least: int, most: int, threads: int)
     return shares
 
 
-def _fields(work: Work, block_tiles: int, group_panels: int) -> Split:
+def _fields(work: Work, threads: int, block_tiles: int, group_panels: int) -> Split:
     """The number of tiles, and the fields."""
     groups = -(-work.panels // group_panels)
+    prefetched = 0
+    if 1 < block_tiles <= PREFETCHED_TILES and work.panel_bytes >= PREFETCHED_BYTES:
+        # Another thread may take the next group.
+        prefetched = group_panels if threads == 1 else group_panels - 1
     return -(-work.row_tiles // block_tiles) * groups, {
         "block_tiles": block_tiles,
         "groups": groups,
         "group_panels": group_panels,
+        "prefetched": prefetched,
     }

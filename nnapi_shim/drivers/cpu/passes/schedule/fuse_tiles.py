@@ -106,7 +106,7 @@ def _product(step: Step) -> Cut | None:
 
     def blocks(_: int, pixels: int) -> None:
         fields["block_tiles"] = pixels // rows
-        fields["groups"], fields["group_panels"] = 1, panels
+        fields["groups"], fields["group_panels"], fields["prefetched"] = 1, panels, 0
 
     return Cut(fields["image_rows"], rows, frozenset(("addend",)), blocks)
 
