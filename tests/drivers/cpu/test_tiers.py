@@ -75,7 +75,7 @@ def python(code: str, *arguments: str, **environment: str) -> str:
 )
 def test_kernels_of_tier(tier: str, tmp_path: Path) -> None:
     parts: tuple[str, ...] = ("convolution", "matmul", "byte_pairs", "shifted_words")
-    parts += ("winograd_quantized", "floored")
+    parts += ("winograd_quantized", "floored", "panel_prefetch")
     some, families = list[str](), ""
     environment = {"NNAPI_SHIM_TIER": tier}
     if tier == emulation.TIER and emulation.NEEDED in processor_tiers():
