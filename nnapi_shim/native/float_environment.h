@@ -2,6 +2,8 @@
 /*
  * Rounding mode and flush-to-zero mode. The library rounds to nearest, whatever the mode of the program, on which
  * results do not depend. Denormal numbers are flushed as the program has it; workers do as their caller.
+ *
+ * On processors other than x86-64 and AArch64 nothing is read or set.
  */
 #pragma once
 
