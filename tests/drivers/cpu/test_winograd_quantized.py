@@ -205,3 +205,29 @@ def test_few_channels_are_multiplied_directly(
     weights = of_range(S8, (columns, 3, 3, depth), rng)
     check(convolved(image, weights, (S8, S8), (-5, 3), scale=900.0, padding="SAME"), S8, image, rng)
     assert bool(steps) == acts
+
+
+@pytest.mark.skipif(
+    not tier().byte_pairs or tiling(True).lanes < 8, reason="on this tier patches take less time"
+)
+@pytest.mark.parametrize(
+    ("size", "largest", "is_direct"), [(7, 60, True), (7, 127, False), (8, 60, False)]
+)
+def test_patches_that_hang_over_an_image(
+    size: int,
+    largest: int,
+    is_direct: bool,
+    steps: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """16 patches take 18 rows of products. With 7 x 7 outputs, words of bytes take less time, if
+    the weights are small enough for them.
+    """
+    monkeypatch.setattr(winograd_quantized, "_pays_large", lambda *arguments: False)
+    rng, image = np.random.default_rng(6), (1, size, size, 64)
+    weights = rng.integers(-largest, largest, (64, 3, 3, 64), endpoint=True).astype(np.int8)
+    if largest == 127:
+        weights = np.where(weights < 0, -127, 127).astype(np.int8)
+    model = convolved(image, weights, (S8, QC8), (-5, 0), scale=900.0, padding="SAME")
+    check(model, S8, image, rng)
+    assert bool(steps) is not is_direct

@@ -4,6 +4,8 @@ All except DEPTHWISE_CONV_2D are matrix products of input rows, one per output p
 through a table (indirect convolution), and a filter.
 """
 
+from functools import cache
+
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
 from nnapi_shim.drivers.cpu.lowering.descriptor import (
     ConvolutionDescriptor,
@@ -47,12 +49,12 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
     if is_foldable(conv):
         return steps + joined() + after
-    if conv.is_dense_3x3 and (fewer := _by_winograd(conv, source, target, geometry)):
+    as_bytes = cache(lambda: in_bytes(conv.filter, window_tile_rows(window, geometry), geometry))
+    if conv.is_dense_3x3 and (fewer := _by_winograd(conv, source, target, geometry, as_bytes)):
         return steps + fewer + after
     pixels = window.batch * window.in_height * window.in_width
     depth = window.in_depth
-    tile_rows = window_tile_rows(window, geometry)
-    terms, shifted = in_bytes(conv.filter, tile_rows, geometry)
+    terms, shifted = as_bytes()
     if terms is None and shifted is None and has_few_words(conv, geometry):
         return steps + joined() + after
     input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
@@ -62,16 +64,20 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
 
 def _by_winograd(
-    conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling
+    conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling, as_bytes: Any
 ) -> list[Step]:
-    """The steps with fewer products; none where they do not pay."""
+    """The steps with fewer products; none where they do not pay. as_bytes: `in_bytes` of it."""
+    from nnapi_shim.drivers.cpu.lowering import winograd_quantized
     from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
-    from nnapi_shim.drivers.cpu.lowering.winograd_quantized import form_of, winograd_quantized
 
     if pays(conv, tiling):
         return winograd(conv, source, target, tiling)
-    form = form_of(conv, tiling)
-    return winograd_quantized(conv, source, target, tiling, form) if form else []
+    form = winograd_quantized.form_of(conv, tiling)
+    if form is None:
+        return []
+    if winograd_quantized.is_behind_words(conv, tiling, form) and as_bytes()[1] is not None:
+        return []
+    return winograd_quantized.winograd_quantized(conv, source, target, tiling, form)
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:

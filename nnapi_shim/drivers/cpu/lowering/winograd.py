@@ -132,7 +132,7 @@ def fits(
     )
 
 
-def patches(window: Window, side: int) -> int:
+def patches(window: Window, side: int = 2) -> int:
     """The number of output patches, of `side` rows and columns each."""
     down, across = window.vertical.output, window.horizontal.output
     return window.batch * -(-down // side) * -(-across // side)

@@ -73,6 +73,10 @@ WORTH = 1.25
 """Products per transformed element, in vectors, below which bytes are multiplied directly in less
 time than by F(2x2, 3x3): the transforms of inputs take time by depth, those of outputs by columns.
 """
+PRODUCT_TIME = {4: 1.35, 8: 1.65}
+"""The time of a product of F(2x2, 3x3), its share of the transforms included, in products of
+shifted_words.py, by lanes of a vector.
+"""
 LARGE_PATCHES, CACHED = 36, 1 << 20
 """Patches of 4x4, at least, for filters of more transformed bytes than the cache keeps."""
 INPUTS, OUTPUTS = 300, 450
@@ -88,6 +92,18 @@ def form_of(conv: ConvolutionDescriptor, tiling: Tiling) -> Form | None:
     if _pays_large(conv, tiling):
         return LARGE
     return SMALL if tiling.group == 2 and _pays_small(conv, tiling) else None
+
+
+def is_behind_words(conv: ConvolutionDescriptor, tiling: Tiling, form: Form) -> bool:
+    """Whether a form takes longer than shifted_words.py, if that multiplies the filter: where
+    patches hang over an image, and their last tile is not full, there are many products in vain.
+    """
+    if form is not SMALL or tiling.lanes not in PRODUCT_TIME:
+        return False
+    window = conv.window
+    outputs = window.batch * window.vertical.output * window.horizontal.output
+    products = form.points * round_up(patches(window), tiling.rows)
+    return products * PRODUCT_TIME[tiling.lanes] > 9 * outputs
 
 
 def _pays_small(conv: ConvolutionDescriptor, tiling: Tiling) -> bool:
