@@ -38,17 +38,19 @@ static const uint32_t NN_WAITED_FOR = (uint32_t)1 << 31; /* in `done`: the calle
 
 #pragma GCC visibility push(hidden)
 
+/* What a caller and a worker exchange is one line of the cache: it takes 0.2 us to the other's processor
+ * where they have no cache in common. */
 extern struct nn_slot {
     _Alignas(64) _Atomic uint64_t tickets;
-    _Alignas(64) _Atomic uint32_t done; /* units that workers have run, or dropped because the time is up */
-    _Atomic uint64_t failure;
+    _Atomic uint32_t done; /* units that workers have run, or dropped because the time is up */
     /* Written by the caller in front of the tickets; read with a ticket. */
-    _Alignas(64) struct nn_run *run;
+    unsigned environment;
+    struct nn_run *run;
     struct nn_region region;
     int64_t unit; /* tiles */
-    unsigned environment;
     _Atomic int64_t threads; /* of the run; read at any time */
-    struct nn_contention seen; /* of the caller */
+    _Atomic uint64_t failure;
+    _Alignas(64) struct nn_contention seen; /* of the caller */
 } nn_slots[NN_RANKS * NN_SLOTS_PER_RANK];
 
 extern _Atomic uint32_t nn_taken;      /* slots, a bit for each */

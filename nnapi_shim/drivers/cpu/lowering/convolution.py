@@ -4,8 +4,6 @@ All except DEPTHWISE_CONV_2D are matrix products of input rows, one per output p
 through a table (indirect convolution), and a filter.
 """
 
-from functools import cache
-
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
 from nnapi_shim.drivers.cpu.lowering.descriptor import (
     ConvolutionDescriptor,
@@ -49,12 +47,15 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
     if is_foldable(conv):
         return steps + joined() + after
-    as_bytes = cache(lambda: in_bytes(conv.filter, window_tile_rows(window, geometry), geometry))
-    if conv.is_dense_3x3 and (fewer := _by_winograd(conv, source, target, geometry, as_bytes)):
-        return steps + fewer + after
+    tile_rows = window_tile_rows(window, geometry)
+    as_bytes = None
+    if conv.is_dense_3x3:
+        fewer, as_bytes = _by_winograd(conv, source, target, tile_rows, geometry)
+        if fewer:
+            return steps + fewer + after
     pixels = window.batch * window.in_height * window.in_width
     depth = window.in_depth
-    terms, shifted = as_bytes()
+    terms, shifted = as_bytes or in_bytes(conv.filter, tile_rows, geometry)
     if terms is None and shifted is None and has_few_words(conv, geometry):
         return steps + joined() + after
     input = prepared_input(product, source, pixels, depth, geometry, terms, shifted)
@@ -64,20 +65,24 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
 
 def _by_winograd(
-    conv: ConvolutionDescriptor, source: Any, target: Any, tiling: Tiling, as_bytes: Any
-) -> list[Step]:
-    """The steps with fewer products; none where they do not pay. as_bytes: `in_bytes` of it."""
+    conv: ConvolutionDescriptor, source: Any, target: Any, tile_rows: int, tiling: Tiling
+) -> tuple[list[Step], Any]:
+    """The steps with fewer products; none where they do not pay. Then `in_bytes` of the filter, if
+    that had to be known.
+    """
     from nnapi_shim.drivers.cpu.lowering import winograd_quantized
     from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
 
     if pays(conv, tiling):
-        return winograd(conv, source, target, tiling)
-    form = winograd_quantized.form_of(conv, tiling)
+        return winograd(conv, source, target, tiling), None
+    form, as_bytes = winograd_quantized.form_of(conv, tiling), None
+    if form and winograd_quantized.is_behind_words(conv, tiling, form):
+        as_bytes = in_bytes(conv.filter, tile_rows, tiling)
+        if as_bytes[1] is not None:
+            form = None
     if form is None:
-        return []
-    if winograd_quantized.is_behind_words(conv, tiling, form) and as_bytes()[1] is not None:
-        return []
-    return winograd_quantized.winograd_quantized(conv, source, target, tiling, form)
+        return [], as_bytes
+    return winograd_quantized.winograd_quantized(conv, source, target, tiling, form), as_bytes
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
