@@ -3,7 +3,7 @@
  * Rounding mode and flush-to-zero mode. The library rounds to nearest, whatever the mode of the program, on which
  * results do not depend. Denormal numbers are flushed as the program has it; workers do as their caller.
  *
- * On processors other than x86-64 and AArch64 nothing is read or set.
+ * RISC-V never flushes denormal numbers. On processors other than these three nothing is read or set.
  */
 #pragma once
 
@@ -13,6 +13,8 @@
 enum { NN_ROUNDING_MODE = 3 << 13, NN_FLOAT_FLAGS = 0x3f };
 #elif defined(__aarch64__)
 enum { NN_ROUNDING_MODE = 3 << 22, NN_FLOAT_FLAGS = 0 };
+#elif defined(__riscv_flen)
+enum { NN_ROUNDING_MODE = 7, NN_FLOAT_FLAGS = 0 };
 #else
 enum { NN_ROUNDING_MODE = 0, NN_FLOAT_FLAGS = 0 };
 #endif
@@ -26,6 +28,10 @@ static inline unsigned nn_float_register(void)
     uint64_t word;
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
     return (unsigned)word;
+#elif defined(__riscv_flen)
+    unsigned long word;
+    __asm__ volatile("frrm %0" : "=r"(word));
+    return (unsigned)word;
 #else
     return 0;
 #endif
@@ -37,6 +43,8 @@ static inline void nn_set_float_register(unsigned wanted)
     __builtin_ia32_ldmxcsr(wanted);
 #elif defined(__aarch64__)
     __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)wanted));
+#elif defined(__riscv_flen)
+    __asm__ volatile("fsrm %0" : : "r"((unsigned long)wanted));
 #else
     (void)wanted;
 #endif

@@ -4,7 +4,8 @@
 
 Makes a root of Debian 13 for riscv64 once (build/riscv64/root), with its numpy and cffi, as PyPI
 has no wheels of them; puts the package and what `make ARCH=riscv64` has built there; and runs the C
-examples and the conformance vectors. It needs what `make test-arm` needs.
+examples, a program that rounds in all modes, and the conformance vectors. It needs what
+`make test-arm` needs.
 """
 
 import argparse
@@ -115,6 +116,21 @@ def enter(root: Path, command: list[str], **environment: str) -> list[str | Path
     return ["unshare", "--mount", "sh", "-c", ENTER, "enter", root, *mounts, "--", *inside]
 
 
+def rounds_in_all_modes(root: Path) -> bool:
+    """Whether tests/abi/rounding_mode.c succeeds on both devices."""
+    folder, program = ROOT / "tests" / "abi", root / "examples" / "rounding_mode"
+    command = ["riscv64-linux-gnu-gcc", "-O1", "-frounding-math", f"-I{ROOT / 'include'}"]
+    command += [folder / "rounding_mode.c", f"-L{BUILD / 'lib'}", "-lneuralnetworks", "-lm"]
+    run([*command, "-o", program])
+    succeeds = True
+    for device in ("nnapi-cpu", "nnapi-reference"):
+        code, printed = output(enter(root, ["/examples/rounding_mode", device]))
+        if code:
+            succeeds = False
+            print(f"rounding_mode {device}: {code}, {printed}")
+    return succeeds
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -134,6 +150,7 @@ def main() -> int:
             print(f"{name}: {code}, {printed}")
     count = len(EXAMPLES)
     print(f"riscv64: C examples: {count - wrong} of {count} print what they should", flush=True)
+    wrong += not rounds_in_all_modes(options.root)
     if not CONFORMANCE.is_dir():
         print("test-riscv: the conformance vectors, ../shared/conformance, are not here")
         return 1 if wrong else 0
