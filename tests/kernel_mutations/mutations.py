@@ -224,6 +224,18 @@ FAMILIES: dict[str, Family] = {
             F("SMALLEST_NORM if norm < SMALLEST_NORM else norm", "norm"),
         ),
     ),
+    "input_rows": Family(
+        "convolution shifted_words matmul",
+        (
+            F("iw = w * a.stride_width - a.pad_left +", "iw = w * a.stride_height - a.pad_left +"),
+            F("a.factor * total", "total"),
+            F("a.zero if offset < 0 else base + offset", "base + abs(offset)"),
+            F("y[depth] = 0", "pass"),
+            F("byte ^ (255 * (k & 1))", "byte ^ 255"),
+            F("[n % 2 * 255 for n", "[255 for n"),
+        ),
+        "v3",
+    ),
     "packing": Family(
         "floored convolution matmul grouped_and_transposed",
         (
@@ -232,7 +244,6 @@ FAMILIES: dict[str, Family] = {
                 "bias[first + n] - a.input_zero * sums[n]",
                 "bias[first + n] + a.input_zero * sums[n]",
             ),
-            F("iw = w * a.stride_width - a.pad_left +", "iw = w * a.stride_height - a.pad_left +"),
             F("if least + between < 3 * error:", "if False:", "floored"),
             F("(between - least + error)", "(least - between + error)", "floored"),
             F('"llvm.umin", least, now)', '"llvm.umax", least, now)', "floored"),

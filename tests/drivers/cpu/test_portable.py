@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 FAMILIES = (
     *("activation", "bind", "depthwise", "depthwise_quantized", "gemm", "grouped_convolution"),
-    *("half_precision", "packing", "softmax", "strided"),
+    *("half_precision", "input_rows", "packing", "softmax", "strided"),
 )
 OPERATIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "RELU6", "SOFTMAX")
 SIMPLE = OPERATIONS[2:]

@@ -122,7 +122,7 @@ class MicroKernel(Products):
                 builder.store(builder.add(builder.load(slot), step), slot)
 
     def _each(self, count: Any, together: int, body: Callable[[Any], None]) -> None:
-        """Loop `count` times over `together` words; body: gets the number of words before them."""
+        """As PanelPrefetch.each, also where nothing is prefetched."""
         if self.prefetch is not None:
             self.prefetch.each(count, together, body)
             return

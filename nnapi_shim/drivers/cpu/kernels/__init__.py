@@ -2,8 +2,8 @@
 
 Imported to build the kernel libraries, and to compile a kernel that they lack. The files have the
 names of the families in operations/; there are also kernels that several families use (byte_pairs,
-depthwise, digit_products, gemm, half_precision, packing, strided), parts of large families
-(depthwise_quantized, local_response, lstm_quantized, topk, winograd, winograd_4x4,
+depthwise, digit_products, gemm, half_precision, input_rows, packing, strided), parts of large
+families (depthwise_quantized, local_response, lstm_quantized, topk, winograd, winograd_4x4,
 winograd_quantized), layer_norm for a fused operation, `digest` and `bind`.
 """
 

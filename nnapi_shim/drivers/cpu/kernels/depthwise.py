@@ -20,8 +20,8 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_sliding import STRIP, TAPS, run_st
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
-from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise import (
     DEPTHWISE,
     EXPAND,

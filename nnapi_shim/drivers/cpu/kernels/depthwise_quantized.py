@@ -9,9 +9,9 @@ from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer,
 from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i32, u8
 from nnapi_shim.drivers.cpu.codegen.stack import array_on_stack
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.codegen.vector import DOUBLE
 from nnapi_shim.drivers.cpu.kernels.depthwise import prefetch_rows
-from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
     DEPTHWISE_INTERLEAVED,

@@ -4,8 +4,9 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late_after
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
-from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
+from nnapi_shim.drivers.cpu.kernels.packing import part_of
 from nnapi_shim.drivers.cpu.lowering.convolution import JOIN_GROUPS
 from nnapi_shim.drivers.cpu.lowering.im2row import FOLD_FILTER, PAD_ROWS
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel

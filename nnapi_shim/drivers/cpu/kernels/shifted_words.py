@@ -18,9 +18,10 @@ from nnapi_shim.drivers.cpu.codegen.floored import write_table
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i32, i64, u8, u32
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import sum_of_bytes
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, constant, vector
 from nnapi_shim.drivers.cpu.kernels.byte_pairs import weight_at
-from nnapi_shim.drivers.cpu.kernels.packing import sum_of_bytes, u32_of_bytes
+from nnapi_shim.drivers.cpu.kernels.packing import u32_of_bytes
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.shifted_words import (
     COUPLED,

@@ -33,6 +33,7 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     ColumnConstants,
     high_products,
 )
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     HALFWORD,
@@ -42,7 +43,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     vector,
 )
-from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.kernels.winograd import part_of_block, row_address
 from nnapi_shim.drivers.cpu.kernels.winograd_quantized import PART, products_of_points
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES

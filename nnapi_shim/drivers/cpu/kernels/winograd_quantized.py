@@ -24,8 +24,8 @@ from nnapi_shim.drivers.cpu.codegen.requantization import (
     ColumnConstants,
     high_products,
 )
+from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, HALFWORD, WORD, constant, long, vector
-from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.kernels.winograd import (
     input_transform,
     output_transform,

@@ -30,7 +30,8 @@ from nnapi_shim.drivers.cpu.toolchain.workers import Job, compile_all
 SECONDS = {
     "activation": 4.4, "binary": 9.2, "comparison": 3.6, "conversion": 1.5, "depthwise": 4.0,
     "depthwise_quantized": 3.5,
-    "detection": 3.4, "gemm": 5.6, "lstm": 3.0, "lstm_quantized": 2.7, "lookup": 1.6,
+    "detection": 3.4, "gemm": 5.6, "input_rows": 1.0,
+    "lstm": 3.0, "lstm_quantized": 2.7, "lookup": 1.6,
     "matmul": 2.0, "normalization": 2.7, "packing": 2.9, "pooling": 4.0, "proposal": 1.8,
     "reduction": 4.2, "resize": 2.2, "roi": 5.2, "rnn": 1.7, "sampling": 0.6, "selection": 1.8,
     "softmax": 2.8, "strided": 9.0, "topk": 2.0, "unary": 2.2,
