@@ -225,16 +225,12 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
     "input_rows": Family(
-        "convolution shifted_words matmul",
+        "convolution matmul",
         (
             F("iw = w * a.stride_width - a.pad_left +", "iw = w * a.stride_height - a.pad_left +"),
             F("a.factor * total", "total"),
             F("a.zero if offset < 0 else base + offset", "base + abs(offset)"),
-            F("y[depth] = 0", "pass"),
-            F("byte ^ (255 * (k & 1))", "byte ^ 255"),
-            F("[n % 2 * 255 for n", "[255 for n"),
         ),
-        "v3",
     ),
     "packing": Family(
         "floored convolution matmul grouped_and_transposed",

@@ -34,6 +34,7 @@ class Shape(NamedTuple):
 CONVOLUTIONS = (
     Shape((1, 5, 5, 1), 1, (1, 1)),
     Shape((1, 1, 1, 7), 24, (1, 1), activation=1),
+    Shape((1, 1, 1, 9), 24, (3, 3)),
     Shape((1, 7, 7, 64), 16, (1, 1), pads=VALID),
     Shape((2, 9, 7, 3), 24, (3, 3)),
     Shape((1, 12, 13, 16), 65, (3, 3), stride=(2, 2), activation=3),
