@@ -109,6 +109,19 @@ def test_machines_of_two_architectures_share_a_folder(tmp_path, monkeypatch, low
     assert len(files(tmp_path)) == 2
 
 
+def test_other_numbers_of_threads_have_files_of_their_own(tmp_path, monkeypatch, lowered):
+    """Tiles were chosen for them: those of one thread are too few for sixteen."""
+    graph = network()
+    results = []
+    for threads in ("1", "16", "1", "16"):
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", threads)
+        results.append(result_of(graph, prepared(graph, tmp_path)))
+    assert len(lowered) == 2
+    assert len(files(tmp_path)) == 2
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
 def damages(data):
     """Ways in which a file may be broken: name and contents."""
     yield "empty", b""

@@ -1,8 +1,9 @@
 """Loads prepared models from cache files: the packed constants and the planned program.
 
 A file in the application's cache folder is named by its key: a digest of the application's token,
-the model with its small constants, the version of this library, its kernels and their tier. It
-holds the program for the declared dimensions, if that is one segment. Layout, little-endian:
+the model with its small constants, the version of this library, its kernels, their tier, and the
+number of threads, for which tiles were chosen. It holds the program for the declared dimensions, if
+that is one segment. Layout, little-endian:
 
     magic        8 bytes
     seal        32   keyed digest of everything between the seal and the weights
@@ -41,6 +42,7 @@ from nnapi_shim.drivers.cpu.cache.format import (
     parsed,
     words_of,
 )
+from nnapi_shim.drivers.cpu.program import threads
 from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.digest import Digest
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
@@ -109,7 +111,8 @@ class Cache:
 
     def _key_of(self, token: bytes) -> bytes:
         model = self.model
-        parts = [token, f"{__version__} {self.library.identity} {PASSES.get()}".encode()]
+        compiled_by = f"{__version__} {self.library.identity} {PASSES.get()} {threads.count()}"
+        parts = [token, compiled_by.encode()]
         parts.append(bytes([model.relax_computation_float32_to_float16]))
         for graph in (model.main, *model.referenced):
             parts += _serialized(graph, model.operand_values)
