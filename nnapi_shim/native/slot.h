@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "contention.h"
@@ -52,6 +53,7 @@ extern struct nn_slot {
     _Atomic uint64_t failure;
     _Alignas(64) struct nn_contention seen; /* of the caller */
 } nn_slots[NN_RANKS * NN_SLOTS_PER_RANK];
+_Static_assert(offsetof(struct nn_slot, seen) == 64, "what threads exchange is one line of the cache");
 
 extern _Atomic uint32_t nn_taken;      /* slots, a bit for each */
 extern _Atomic int nn_callers;         /* runs that have come to share */

@@ -31,7 +31,7 @@ CORES = (1, 2, 4, 8, 16)
 TAKE_S = 80e-9
 """Taking tiles: a compare-and-swap of a word that another processor has changed."""
 BEGIN_S = 300e-9
-"""Publishing a region, and noticing that the last tile has ended: two cache lines each way."""
+"""Publishing a region, and noticing that the last tile has ended: a cache line each way."""
 NOTICE_S = 150e-9
 """A worker that polls notices a region."""
 SPIN_S = 30e-6
