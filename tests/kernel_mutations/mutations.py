@@ -389,9 +389,11 @@ FAMILIES: dict[str, Family] = {
         "winograd_quantized floored",
         (
             F(
-                "            round_down(environment, is_down, False)\n            return",
-                "            return",
+                "                round_down(environment, is_down, False)\n                return",
+                "                return",
             ),
+            F("start // a.block * block_bytes(a)", "0"),
+            F("z = transformed_column(filter, k + 2 *", "z = transformed_column(filter, k +"),
             F("ends + g1, ends - g1, 2 * g2", "ends + g1, ends - g1, g2"),
             F("y[k] = a.fill", "y[k] = 0"),
             F("range(n * LANES, (n + 1) * LANES)", "range(LANES)"),
@@ -403,14 +405,10 @@ FAMILIES: dict[str, Family] = {
     "winograd_4x4": Family(
         "winograd_quantized floored",
         (
-            F(
-                "            round_down(environment, is_down, False)\n            return",
-                "            return",
-            ),
             F("far - 2 * g1", "far + 2 * g1"),
             F("HALVINGS = 3, 2, 1, 1", "HALVINGS = 3, 2, 2, 1"),
             F("NINTH = pow(9, -1, 1 << 32)", "NINTH = pow(9, -1, 1 << 16)"),
-            F("start // a.block * block_bytes(a)", "0"),
+            F("ends = a.out_width - w, a.out_height - h", "ends = a.out_width, a.out_height"),
             F("is_outside = builder.or_(is_below, ", "is_outside = builder.and_(is_below, "),
             F("most = max(most, total)", "most = total"),
         ),

@@ -18,22 +18,17 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.codegen.float_environment import float_environment, round_down
 from nnapi_shim.drivers.cpu.codegen.floored import (
-    is_floored,
     requantized_bytes,
-    write_table,
 )
 from nnapi_shim.drivers.cpu.codegen.intrinsic import emits_outlined
 from nnapi_shim.drivers.cpu.codegen.isa import BYTE_TILING as TILING
-from nnapi_shim.drivers.cpu.codegen.numeric import i16, i32, i64, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import i64, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     ByteOutput,
     ColumnConstants,
     high_products,
 )
-from nnapi_shim.drivers.cpu.codegen.stored_bytes import centered
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     HALFWORD,
@@ -43,15 +38,11 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     vector,
 )
-from nnapi_shim.drivers.cpu.kernels.winograd import part_of_block, row_address
-from nnapi_shim.drivers.cpu.kernels.winograd_quantized import PART, products_of_points
-from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
+from nnapi_shim.drivers.cpu.kernels.winograd import row_address
+from nnapi_shim.drivers.cpu.kernels.winograd_quantized import define_kernels
 from nnapi_shim.drivers.cpu.lowering.winograd_quantized import (
-    APART,
     LARGE,
     LARGEST_SUM,
-    PACK_WINOGRAD_Q8,
-    WINOGRAD_Q8,
     channels,
 )
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -178,65 +169,15 @@ def transform_output(
                 builder.store_to(part, builder.select(is_outside, unwanted, there), 1)
 
 
-block_bytes, transform_inputs, multiply_points = products_of_points(
-    LARGE, CHANNELS, transform_input
-)
-
-
-@kernel(WINOGRAD_Q8)
-def winograd_rows_4x4_q8(a, number, deadline):
-    """The input transform of a part of a block of patches, which several tiles multiply by other
-    panels.
-    """
-    if late(deadline):
-        return DEADLINE
-    start, at, count = part_of_block(a, number)
-    rows = a.rows + start // a.block * block_bytes(a) + at * 2 * a.depth
-    patch = a.scratch + number * POINTS * a.depth
-    transform_inputs(a, start + at, count, rows, patch)
-    return 0
-
-
-@kernel(WINOGRAD_Q8)
-def winograd_4x4_q8(a, number, deadline):
-    """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
-    columns], of whose 4x4 blocks, `patches` of them, a tile computes some.
-    """
-    columns, block = a.columns, a.block
-    share, group = number // a.groups, number % a.groups
-    across, down = (a.out_width + SIDE - 1) // SIDE, (a.out_height + SIDE - 1) // SIDE
-    patch = a.scratch + number * a.scratch_bytes
-    unwanted = patch + POINTS * a.depth
-    sums = unwanted + COLUMNS * 4 + 64
-    plane = block * COLUMNS * 4 + APART
-    rows = sums + POINTS * plane
-    environment, is_down = float_environment(), False
-    for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
-        count = min(block, a.patches - first)
-        if late(deadline):
-            round_down(environment, is_down, False)
-            return DEADLINE
-        if a.rows:
-            rows = a.rows + first // block * block_bytes(a)
-        else:
-            transform_inputs(a, first, count, rows, patch)
-        for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
-            column = panel * COLUMNS
-            width = min(COLUMNS, columns - column)
-            head = a.filter + column * (QUANTIZED_HEAD_BYTES + POINTS * (2 * a.depth + 4))
-            is_down = round_down(environment, is_down, is_floored(head, width))
-            multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
-            for n in range(count):
-                image, at = divmod(first + n, across * down)
-                h, w = at // across * SIDE, at % across * SIDE
-                start = ((image * a.out_height + h) * a.out_width + w) * columns + column
-                transform_output(
-                    sums + n * COLUMNS * 4, plane, width, head, a.output + start, columns,
-                    a.out_width * columns, a.out_width - w, a.out_height - h, unwanted,
-                    a.zero_point, a.output_flip, a.low, a.high,
-                )  # fmt: skip
-    round_down(environment, is_down, False)
-    return 0
+@helper
+def _write_outputs(a, place, column, sums, unwanted):
+    """4x4 outputs from a place on: (image, row, column)."""
+    image, h, w = place
+    start = ((image * a.out_height + h) * a.out_width + w) * a.columns + column
+    output = a.output + start, a.columns, a.out_width * a.columns
+    ends = a.out_width - w, a.out_height - h
+    last = unwanted, a.zero_point, a.output_flip, a.low, a.high
+    transform_output(*(sums + output + ends + last))
 
 
 @helper
@@ -258,49 +199,20 @@ def _write_six(output, at, step, values):
 
 
 @helper
-def _weights(filter, at, depth, flip, zero):
-    """A column of weights, transformed in its direction."""
-    return _transformed(
-        centered(filter[at], flip, zero),
-        centered(filter[at + 3 * depth], flip, zero),
-        centered(filter[at + 6 * depth], flip, zero),
-    )
+def _write_points(output, at, matrix, x, y, z):
+    """The 36 elements of a weight's transform from three transformed columns."""
+    row = 6 * matrix
+    _write_six(output, at, matrix, _transformed(x[0], y[0], z[0]))
+    _write_six(output, at + row, matrix, _transformed(x[1], y[1], z[1]))
+    _write_six(output, at + 2 * row, matrix, _transformed(x[2], y[2], z[2]))
+    _write_six(output, at + 3 * row, matrix, _transformed(x[3], y[3], z[3]))
+    _write_six(output, at + 4 * row, matrix, _transformed(x[4], y[4], z[4]))
+    _write_six(output, at + 5 * row, matrix, _transformed(x[5], y[5], z[5]))
 
 
-@kernel(PACK_WINOGRAD_Q8)
-def pack_winograd_4x4_q8(a, panel, deadline):
-    """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
-    depth, first = a.depth, panel * a.width
-    width = min(a.width, a.columns - first)
-    head = a.output + first * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4))
-    matrix = width * (depth + 2)
-    bias = i32(a.bias)
-    start = head + width * QUANTIZED_HEAD_BYTES
-    sums, output, words = i32(head), i16(start), i32(start)
-    for n in range(width):
-        sums[n] = bias[first + n]
-        for point in range(POINTS):
-            words[point * matrix // 2 + n] = 0
-    multipliers = a.multipliers + 8 * first
-    write_table(head, width, multipliers, width, a.zero_point, a.steps, 9 * depth)
-    for part in range(0, depth, PART):
-        if late(deadline):
-            return DEADLINE
-        for n in range(width):
-            filter = u8(a.filter + (first + n) * 9 * depth)
-            for k in range(part, min(part + PART, depth)):
-                at = (k // 2 + 1) * 2 * width + 2 * n + k % 2
-                x = _weights(filter, k, depth, a.flip, a.filter_zero)
-                y = _weights(filter, k + depth, depth, a.flip, a.filter_zero)
-                z = _weights(filter, k + 2 * depth, depth, a.flip, a.filter_zero)
-                row = 6 * matrix
-                _write_six(output, at, matrix, _transformed(x[0], y[0], z[0]))
-                _write_six(output, at + row, matrix, _transformed(x[1], y[1], z[1]))
-                _write_six(output, at + 2 * row, matrix, _transformed(x[2], y[2], z[2]))
-                _write_six(output, at + 3 * row, matrix, _transformed(x[3], y[3], z[3]))
-                _write_six(output, at + 4 * row, matrix, _transformed(x[4], y[4], z[4]))
-                _write_six(output, at + 5 * row, matrix, _transformed(x[5], y[5], z[5]))
-    return 0
+define_kernels(
+    "4x4_q8", LARGE, (CHANNELS, transform_input), _write_outputs, (_transformed, _write_points)
+)
 
 
 @kernel(LARGEST_SUM)

@@ -168,63 +168,119 @@ def products_of_points(form: Form, channels: int, transform: Any) -> tuple[Any, 
     return block_bytes, transform_inputs, multiply_points
 
 
-block_bytes, transform_inputs, multiply_points = products_of_points(
-    SMALL, 2 * LANES, transform_input
-)
+def define_kernels(
+    variant: str,
+    form: Form,
+    inputs: tuple[int, Any],
+    write_outputs: Any,
+    filters: tuple[Any, Any],
+) -> None:
+    """The kernels of a form: the input transform, the products, and the filter transform.
 
-
-@kernel(WINOGRAD_Q8)
-def winograd_rows_q8(a, number, deadline):
-    """The input transform of a part of a block of patches, which several tiles multiply by other
-    panels.
+    inputs: how many channels a function transforms at once, and that function. write_outputs: of a
+    patch. filters: functions that transform three weights, in one direction, and that transform
+    three such columns in the other direction and write them.
     """
-    if late(deadline):
-        return DEADLINE
-    start, at, count = part_of_block(a, number)
-    rows = a.rows + start // a.block * block_bytes(a) + at * 2 * a.depth
-    patch = a.scratch + number * POINTS * a.depth
-    transform_inputs(a, start + at, count, rows, patch)
-    return 0
+    side, points, apart = form.side, form.points, form.apart
+    block_bytes, transform_inputs, multiply_points = products_of_points(form, *inputs)
+    transformed, write_points = filters
 
-
-@kernel(WINOGRAD_Q8)
-def winograd_q8(a, number, deadline):
-    """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
-    columns], of whose 2x2 blocks, `patches` of them, a tile computes some.
-    """
-    columns, block = a.columns, a.block
-    share, group = number // a.groups, number % a.groups
-    across, down = (a.out_width + 1) // 2, (a.out_height + 1) // 2
-    patch = a.scratch + number * a.scratch_bytes
-    unwanted = patch + POINTS * a.depth
-    sums = unwanted + COLUMNS * 4 + 64
-    plane = block * COLUMNS * 4
-    rows = sums + POINTS * plane
-    environment, is_down = float_environment(), False
-    for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
-        count = min(block, a.patches - first)
+    @kernel(WINOGRAD_Q8, f"winograd_rows_{variant}")
+    def transform_rows(a, number, deadline):
+        """The input transform of a part of a block of patches, which several tiles multiply by
+        other panels.
+        """
         if late(deadline):
-            round_down(environment, is_down, False)
             return DEADLINE
-        if a.rows:
-            rows = a.rows + first // block * block_bytes(a)
-        else:
-            transform_inputs(a, first, count, rows, patch)
-        for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
-            column = panel * COLUMNS
-            width = min(COLUMNS, columns - column)
-            head = a.filter + column * (QUANTIZED_HEAD_BYTES + POINTS * (2 * a.depth + 4))
-            is_down = round_down(environment, is_down, is_floored(head, width))
-            multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
-            for n in range(count):
-                image, at = divmod(first + n, across * down)
-                h, w = at // across * 2, at % across * 2
-                outputs = outputs_of(a, h, w, image, column, 1, unwanted)
-                point = sums + n * COLUMNS * 4
-                last = a.zero_point, a.output_flip, a.low, a.high
-                transform_output(point, plane, width, head, *(outputs + last))
-    round_down(environment, is_down, False)
-    return 0
+        start, at, count = part_of_block(a, number)
+        rows = a.rows + start // a.block * block_bytes(a) + at * 2 * a.depth
+        patch = a.scratch + number * points * a.depth
+        transform_inputs(a, start + at, count, rows, patch)
+        return 0
+
+    @kernel(WINOGRAD_Q8, f"winograd_{variant}")
+    def multiply(a, number, deadline):
+        """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
+        columns], of whose patches, `patches` of them, a tile computes some.
+        """
+        columns, block = a.columns, a.block
+        share, group = number // a.groups, number % a.groups
+        across, down = (a.out_width + side - 1) // side, (a.out_height + side - 1) // side
+        patch = a.scratch + number * a.scratch_bytes
+        unwanted = patch + points * a.depth
+        sums = unwanted + COLUMNS * 4 + 64
+        plane = block * COLUMNS * 4 + apart
+        rows = sums + points * plane
+        environment, is_down = float_environment(), False
+        for first in range(share * a.share, min((share + 1) * a.share, a.patches), block):
+            count = min(block, a.patches - first)
+            if late(deadline):
+                round_down(environment, is_down, False)
+                return DEADLINE
+            if a.rows:
+                rows = a.rows + first // block * block_bytes(a)
+            else:
+                transform_inputs(a, first, count, rows, patch)
+            for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
+                column = panel * COLUMNS
+                width = min(COLUMNS, columns - column)
+                head = a.filter + column * (QUANTIZED_HEAD_BYTES + points * (2 * a.depth + 4))
+                is_down = round_down(environment, is_down, is_floored(head, width))
+                multiply_points(a, rows, count, head + width * QUANTIZED_HEAD_BYTES, width, sums)
+                for n in range(count):
+                    image, at = divmod(first + n, across * down)
+                    place = image, at // across * side, at % across * side
+                    point = sums + n * COLUMNS * 4
+                    write_outputs(a, place, column, (point, plane, width, head), unwanted)
+        round_down(environment, is_down, False)
+        return 0
+
+    @helper
+    def transformed_column(filter, at, depth, flip, zero):
+        """A column of weights, transformed in its direction."""
+        return transformed(
+            centered(filter[at], flip, zero),
+            centered(filter[at + 3 * depth], flip, zero),
+            centered(filter[at + 6 * depth], flip, zero),
+        )
+
+    @kernel(PACK_WINOGRAD_Q8, f"pack_winograd_{variant}")
+    def pack(a, panel, deadline):
+        """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
+        depth, first = a.depth, panel * a.width
+        width = min(a.width, a.columns - first)
+        head = a.output + first * (QUANTIZED_HEAD_BYTES + points * (2 * depth + 4))
+        matrix = width * (depth + 2)
+        bias = i32(a.bias)
+        start = head + width * QUANTIZED_HEAD_BYTES
+        sums, output, words = i32(head), i16(start), i32(start)
+        for n in range(width):
+            sums[n] = bias[first + n]
+            for point in range(points):
+                words[point * matrix // 2 + n] = 0
+        multipliers = a.multipliers + 8 * first
+        write_table(head, width, multipliers, width, a.zero_point, a.steps, 9 * depth)
+        for part in range(0, depth, PART):
+            if late(deadline):
+                return DEADLINE
+            for n in range(width):
+                filter = u8(a.filter + (first + n) * 9 * depth)
+                for k in range(part, min(part + PART, depth)):
+                    at = (k // 2 + 1) * 2 * width + 2 * n + k % 2
+                    x = transformed_column(filter, k, depth, a.flip, a.filter_zero)
+                    y = transformed_column(filter, k + depth, depth, a.flip, a.filter_zero)
+                    z = transformed_column(filter, k + 2 * depth, depth, a.flip, a.filter_zero)
+                    write_points(output, at, matrix, x, y, z)
+        return 0
+
+
+@helper
+def _write_outputs(a, place, column, sums, unwanted):
+    """2x2 outputs from a place on: (image, row, column)."""
+    image, h, w = place
+    outputs = outputs_of(a, h, w, image, column, 1, unwanted)
+    last = a.zero_point, a.output_flip, a.low, a.high
+    transform_output(*(sums + outputs + last))
 
 
 @helper
@@ -234,47 +290,14 @@ def _doubled(g0, g1, g2):
     return 2 * g0, ends + g1, ends - g1, 2 * g2
 
 
-@kernel(PACK_WINOGRAD_Q8)
-def pack_winograd_q8(a, panel, deadline):
-    """filter: 8-bit [columns, 3, 3, depth], bias: int32[columns]."""
-    depth, first = a.depth, panel * a.width
-    width = min(a.width, a.columns - first)
-    head = a.output + first * (QUANTIZED_HEAD_BYTES + POINTS * (2 * depth + 4))
-    matrix = width * (depth + 2)
-    bias = i32(a.bias)
-    sums, output, words = (
-        i32(head),
-        i16(head + width * QUANTIZED_HEAD_BYTES),
-        i32(head + width * QUANTIZED_HEAD_BYTES),
-    )
-    for n in range(width):
-        sums[n] = bias[first + n]
-        for point in range(POINTS):
-            words[point * matrix // 2 + n] = 0
-    multipliers = a.multipliers + 8 * first
-    write_table(head, width, multipliers, width, a.zero_point, a.steps, 9 * depth)
-    for part in range(0, depth, PART):
-        if late(deadline):
-            return DEADLINE
-        for n in range(width):
-            filter = u8(a.filter + (first + n) * 9 * depth)
-            for k in range(part, min(part + PART, depth)):
-                at = (k // 2 + 1) * 2 * width + 2 * n + k % 2
-                row0 = _weights(filter, k, depth, a.flip, a.filter_zero)
-                row1 = _weights(filter, k + depth, depth, a.flip, a.filter_zero)
-                row2 = _weights(filter, k + 2 * depth, depth, a.flip, a.filter_zero)
-                write_four(output, at, matrix, _doubled(row0[0], row1[0], row2[0]))
-                write_four(output, at + 4 * matrix, matrix, _doubled(row0[1], row1[1], row2[1]))
-                write_four(output, at + 8 * matrix, matrix, _doubled(row0[2], row1[2], row2[2]))
-                write_four(output, at + 12 * matrix, matrix, _doubled(row0[3], row1[3], row2[3]))
-    return 0
-
-
 @helper
-def _weights(filter, at, depth, flip, zero):
-    """A column of weights, transformed in its direction."""
-    return _doubled(
-        centered(filter[at], flip, zero),
-        centered(filter[at + 3 * depth], flip, zero),
-        centered(filter[at + 6 * depth], flip, zero),
-    )
+def _write_points(output, at, matrix, x, y, z):
+    """The 16 elements of a weight's transform from three transformed columns."""
+    row = 4 * matrix
+    write_four(output, at, matrix, _doubled(x[0], y[0], z[0]))
+    write_four(output, at + row, matrix, _doubled(x[1], y[1], z[1]))
+    write_four(output, at + 2 * row, matrix, _doubled(x[2], y[2], z[2]))
+    write_four(output, at + 3 * row, matrix, _doubled(x[3], y[3], z[3]))
+
+
+define_kernels("q8", SMALL, (2 * LANES, transform_input), _write_outputs, (_doubled, _write_points))
