@@ -22,12 +22,19 @@ together. Where weights are small, there are hardly more further terms for it.
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, Packed, Terms
-from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    QUANTIZED_HEAD_BYTES,
+    Filter,
+    Input,
+    Packed,
+    Terms,
+)
+from nnapi_shim.drivers.cpu.lowering.requantization import float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.program import library
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.types import byte_size
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 FILTER = {
@@ -114,33 +121,50 @@ def packed_terms(
 ) -> Packed:
     """Pack a filter with the further terms that `input.terms` names."""
     assert input.terms is not None
-    columns, taps, width = filter.columns, filter.taps, tiling.columns
-    panels = -(-columns // width)
-    panel_bytes = width * (4 + COLUMN_BYTES + 4 * taps * input.words)
-    panel_bytes += 8 * (taps + 1) + input.terms.most * (8 + 4 * width)
+    most, taps, width = input.terms.most, filter.taps, tiling.columns
+    panel_bytes = width * (QUANTIZED_HEAD_BYTES + 4 * taps * input.words)
+    panel_bytes += 8 * (taps + 1) + most * (8 + 4 * width)
+    sizes = product, filter, input, depth, tiling, panel_bytes, floored
+    together = input.terms.together
+    return packed_by(PACK_TERMS, "pack_terms", *sizes, together=together, terms=most)
+
+
+def packed_by(
+    layout: Record,
+    kernel: str,
+    product: ProductDescriptor,
+    filter: Filter,
+    input: Input,
+    depth: int,
+    tiling: Tiling,
+    panel_bytes: int,
+    floored: int,
+    **own: Any,
+) -> Packed:
+    """Pack a filter by a kernel that takes FILTER and the requantization, and fields of its own."""
+    panels = -(-filter.columns // tiling.columns)
     buffer = Buffer(panels * panel_bytes)
     flip, zero = signed_zero(filter.operand)
     step = Step(
-        PACK_TERMS,
-        "pack_terms",
+        layout,
+        kernel,
         once=True,
         tiles=panels,
         filter=filter.source,
         output=buffer,
-        columns=columns,
-        taps=taps,
+        columns=filter.columns,
+        taps=filter.taps,
         depth=depth,
-        width=width,
+        width=tiling.columns,
         lanes=tiling.lanes,
         flip=flip,
         filter_zero=zero,
-        together=input.terms.together,
         bias=filter.bias,
         multipliers=float64s(filter.multipliers),
         panel_bytes=panel_bytes,
-        terms=input.terms.most,
         input_zero=input.zero,
         zero_point=signed_zero(product.output)[1],
         steps=floored,
+        **own,
     )
-    return Packed(step, buffer, columns, panels, panel_bytes, 0, True)
+    return Packed(step, buffer, filter.columns, panels, panel_bytes, 0, True)

@@ -34,7 +34,7 @@ and 80 % are in couples.
 from itertools import accumulate
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.lowering.byte_pairs import FILTER
+from nnapi_shim.drivers.cpu.lowering.byte_pairs import FILTER, packed_by
 from nnapi_shim.drivers.cpu.lowering.constant_bytes import ConstantBytes
 from nnapi_shim.drivers.cpu.lowering.descriptor import ProductDescriptor
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -44,10 +44,10 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     Packed,
     Shifted,
 )
-from nnapi_shim.drivers.cpu.lowering.requantization import float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.program import library
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -168,31 +168,6 @@ def packed_words(
 ) -> Packed:
     """Pack a filter as the words that `input.shifted` names."""
     assert input.shifted is not None
-    columns, taps, width = filter.columns, filter.taps, tiling.columns
-    panels = -(-columns // width)
-    panel_bytes = width * (QUANTIZED_HEAD_BYTES + 4 * input.shifted.words)
-    buffer = Buffer(panels * panel_bytes)
-    flip, zero = signed_zero(filter.operand)
-    step = Step(
-        PACK_WORDS,
-        "pack_words",
-        once=True,
-        tiles=panels,
-        filter=filter.source,
-        output=buffer,
-        columns=columns,
-        taps=taps,
-        depth=depth,
-        width=width,
-        lanes=tiling.lanes,
-        flip=flip,
-        filter_zero=zero,
-        bias=filter.bias,
-        multipliers=float64s(filter.multipliers),
-        plan=input.shifted.plan,
-        panel_bytes=panel_bytes,
-        input_zero=input.zero,
-        zero_point=signed_zero(product.output)[1],
-        steps=floored,
-    )
-    return Packed(step, buffer, columns, panels, panel_bytes, 0, True)
+    panel_bytes = tiling.columns * (QUANTIZED_HEAD_BYTES + 4 * input.shifted.words)
+    sizes = product, filter, input, depth, tiling, panel_bytes, floored
+    return packed_by(PACK_WORDS, "pack_words", *sizes, plan=input.shifted.plan)
